@@ -85,7 +85,9 @@ function tick() {
 let source = null;
 let contact = performance.now();
 let contactAt = new Date();
-let pending = null;
+// Lists whose latest rows are not shown yet, by id: the element, its latest content, and the number
+// of new rows.
+const pending = new Map();
 
 function morph(target, element) {
   Idiomorph.morph(target, element, { ignoreActiveValue: true, callbacks: {
@@ -109,10 +111,24 @@ function merge(target, fresh) {
     if (other) morph(row, other.cloneNode(true));
     wanted.delete(row.id);
   }
-  pending = wanted.size > 0 ? { target, fresh } : null;
-  const more = $("more");
-  more.hidden = !pending;
-  if (pending) write($("more-show"), set.more.replace("{}", wanted.size));
+  if (wanted.size > 0) pending.set(target.id, { target, fresh, added: wanted.size });
+  else pending.delete(target.id);
+}
+
+function announce() {
+  let added = 0;
+  for (const list of pending.values()) added += list.added;
+  $("more").hidden = added === 0;
+  if (added > 0) write($("more-show"), set.more.replace("{}", added));
+}
+
+// A row can change before the reader has asked for it.
+function renew(row) {
+  for (const { fresh } of pending.values()) {
+    for (const waiting of fresh.children) {
+      if (waiting.id === row.id) waiting.replaceWith(row.cloneNode(true));
+    }
+  }
 }
 
 function apply(html) {
@@ -120,12 +136,15 @@ function apply(html) {
   template.innerHTML = html;
   const parts = [...template.content.querySelectorAll("template")];
   for (const element of parts.flatMap((part) => [...part.content.children])) {
+    if (element.id === "content") pending.clear();
+    renew(element);
     const target = $(element.id);
     if (!target) continue;
     const isList = "rows" in target.dataset && "rows" in element.dataset;
     if (isList) merge(target, element);
     else morph(target, element);
   }
+  announce();
   localise($("content"));
   age();
 }
@@ -141,8 +160,12 @@ function connect() {
   source = new EventSource(set.stream);
   source.addEventListener("message", (event) => { heard(); apply(event.data); });
   source.addEventListener("beat", heard);
-  // The page is gone: loading it again shows why.
-  source.addEventListener("end", () => location.reload());
+  // A page that is gone is loaded again, which shows why. Without its registry, the console has no
+  // stream for any page.
+  source.addEventListener("end", (event) => {
+    if (event.data === "closed") disconnect();
+    else location.reload();
+  });
   source.addEventListener("error", () => {
     // The browser connects again by itself, except after an answer that is no stream.
     if (source?.readyState === EventSource.CLOSED) { disconnect(); setTimeout(reconnect, 3 * SECOND); }
@@ -186,11 +209,12 @@ addEventListener("pageshow", (event) => { if (event.persisted) { disconnect(); c
 addEventListener("pagehide", disconnect);
 
 $("more-show").addEventListener("click", () => {
-  if (!pending) return;
-  morph(pending.target, pending.fresh);
-  localise(pending.target);
-  pending = null;
-  $("more").hidden = true;
+  for (const { target, fresh } of pending.values()) {
+    morph(target, fresh);
+    localise(target);
+  }
+  pending.clear();
+  announce();
 });
 
 // ---- Dialogs --------------------------------------------------------------------------------
