@@ -32,22 +32,24 @@ function parts(date, zone) {
       year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit",
       second: "2-digit", hourCycle: "h23", timeZone: zone,
     };
-    let format;
+    let format = null;
     try {
       format = new Intl.DateTimeFormat("en-CA", options);
     } catch {
-      format = new Intl.DateTimeFormat("en-CA", { ...options, timeZone: "UTC" });
+      // This browser does not know the zone.
     }
     formats.set(zone, format);
   }
-  const found = formats.get(zone).formatToParts(date);
-  return Object.fromEntries(found.map((part) => [part.type, part.value]));
+  const found = formats.get(zone)?.formatToParts(date);
+  return found && Object.fromEntries(found.map((part) => [part.type, part.value]));
 }
 
 function clock(element, now) {
   const date = new Date(element.dateTime);
   const zone = set.tz === "browser" ? undefined : (set.tz === "job" && element.dataset.zone) || "UTC";
   const at = parts(date, zone);
+  // The server knows more zones.
+  if (!at) return element.textContent;
   const today = parts(now, zone);
   const millis = "ms" in element.dataset ? `.${String(date.getMilliseconds()).padStart(3, "0")}` : "";
   const time = `${at.hour}:${at.minute}:${at.second}${millis}`;

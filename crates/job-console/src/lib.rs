@@ -15,6 +15,7 @@ mod pages;
 mod problem;
 mod routes;
 mod server;
+mod zones;
 
 pub use access::{
     Access, AccessError, Caller, PasswordError, Permission, Proxy, Role, hash_password, new_token,
