@@ -255,15 +255,15 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// A page without a namespace has no palette.
 const palette = $("palette");
 const query = $("palette-query");
 const found = $("palette-found");
-const root = set.home.slice(0, set.home.indexOf("n/"));
 let asked = 0;
 
 async function search() {
   const id = ++asked;
-  const address = `${set.find}?q=${encodeURIComponent(query.value)}&root=${encodeURIComponent(root)}`;
+  const address = `${set.find}?q=${encodeURIComponent(query.value)}&root=${encodeURIComponent(set.root)}`;
   const answer = await fetch(address).catch(() => null);
   // A slow answer to an earlier question must not replace a later one.
   if (!answer?.ok || id !== asked) return;
@@ -282,14 +282,14 @@ function choose(step) {
 }
 
 function openPalette() {
-  if (document.querySelector("dialog[open]") || set.home.indexOf("n/") < 0) return;
+  if (!palette || document.querySelector("dialog[open]")) return;
   query.value = "";
   palette.showModal();
   search();
 }
 
-query.addEventListener("input", search);
-palette.addEventListener("keydown", (event) => {
+query?.addEventListener("input", search);
+palette?.addEventListener("keydown", (event) => {
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     event.preventDefault();
     choose(event.key === "ArrowDown" ? 1 : -1);
@@ -335,7 +335,7 @@ document.addEventListener("keydown", (event) => {
     return document.querySelector(`#nav [data-go="${targets[event.key]}"]`)?.click();
   }
   isGoing = event.key === "g";
-  if (event.key === "/") { event.preventDefault(); $("search").focus(); }
+  if (event.key === "/") { event.preventDefault(); $("search")?.focus(); }
   else if (event.key === "?") $("keys").showModal();
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);

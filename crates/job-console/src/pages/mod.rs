@@ -132,7 +132,6 @@ impl Asked {
             prefs: self.prefs,
             root: &self.root,
             address: &self.address,
-            namespace: namespace.map(|namespace| namespace.name.as_str()),
             namespaces,
             caller: &self.caller,
             summary,

@@ -98,10 +98,10 @@ impl Section {
 
 /// Returns the whole document of a page.
 pub(crate) fn document(cx: &Cx<'_>, body: &Body) -> Markup {
-    let (lang, about) = (cx.lang(), cx.namespace.unwrap_or_default());
+    let (lang, about) = (cx.lang(), cx.namespace().unwrap_or_default());
     let theme = (cx.prefs.theme != Theme::System).then(|| cx.prefs.theme.word());
     let stream = cx.here(&format!("stream?page={}", encoded(&cx.address.text())));
-    let stream = (body.is_live && cx.namespace.is_some()).then_some(stream);
+    let stream = (body.is_live && cx.namespace().is_some()).then_some(stream);
     html! {
         (DOCTYPE)
         html lang=(lang.tag()) data-theme=[theme] {
@@ -117,8 +117,7 @@ pub(crate) fn document(cx: &Cx<'_>, body: &Body) -> Markup {
             }
             body data-stream=[stream] data-in=(lang.in_time("{}")) data-ago=(lang.ago("{}"))
                 data-units=(units(lang).join(",")) data-tz=(cx.prefs.zone.word())
-                data-more=(lang.more_rows("{}")) data-home=(cx.here(""))
-                data-find=(cx.here("find")) {
+                data-more=(lang.more_rows("{}")) data-root=(cx.root) data-find=(cx.here("find")) {
                 a.skip href="#main" { (lang.skip_to_content()) }
                 (header(cx))
                 (banner(cx))
@@ -141,16 +140,18 @@ fn header(cx: &Cx<'_>) -> Markup {
     html! {
         header.bar {
             a.brand href=(cx.here("")) aria-label="Elastic Job" { (mark()) span { "Elastic Job" } }
-            @if let Some(namespace) = cx.namespace { (namespace_switch(cx, namespace)) }
-            form.search role="search" action=(cx.here("jobs")) {
-                label.hidden for="search" { (lang.search()) }
-                input #search type="search" name="q" placeholder=(lang.search())
-                    autocomplete="off" maxlength="128";
-                button #palette-open type="button" hidden aria-haspopup="dialog" {
-                    kbd { "Ctrl K" }
-                    span.hidden { (lang.palette()) }
+            @if let Some(namespace) = cx.namespace() {
+                (namespace_switch(cx, namespace))
+                form.search role="search" action=(cx.here("jobs")) {
+                    label.hidden for="search" { (lang.search()) }
+                    input #search type="search" name="q" placeholder=(lang.search())
+                        autocomplete="off" maxlength="128";
+                    button #palette-open type="button" hidden aria-haspopup="dialog" {
+                        kbd { "Ctrl K" }
+                        span.hidden { (lang.palette()) }
+                    }
                 }
-            }
+            } @else { span.grow {} }
             (fresh(cx))
             (menu(cx))
         }
@@ -241,7 +242,7 @@ fn navigation(cx: &Cx<'_>, section: Section) -> Markup {
             }
         }
     };
-    if cx.namespace.is_none() {
+    if cx.namespace().is_none() {
         return html! {};
     }
     cx.register("nav", &element, Vec::new());
@@ -322,13 +323,16 @@ fn dialogs(cx: &Cx<'_>) -> Markup {
         ("?", lang.keys()),
     ];
     html! {
-        dialog #palette aria-label=(lang.palette()) {
-            form method="dialog" {
-                label.hidden for="palette-query" { (lang.palette()) }
-                input #palette-query type="text" role="combobox" autocomplete="off"
-                    aria-expanded="true" aria-controls="palette-found" placeholder=(lang.palette_hint());
+        @if cx.namespace().is_some() {
+            dialog #palette aria-label=(lang.palette()) {
+                form method="dialog" {
+                    label.hidden for="palette-query" { (lang.palette()) }
+                    input #palette-query type="text" role="combobox" autocomplete="off"
+                        aria-expanded="true" aria-controls="palette-found"
+                        placeholder=(lang.palette_hint());
+                }
+                div #palette-found role="listbox" aria-label=(lang.palette()) {}
             }
-            div #palette-found role="listbox" aria-label=(lang.palette()) {}
         }
         dialog #keys aria-labelledby="keys-title" {
             h2 #keys-title { (lang.keys()) }
