@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coordination::{JobName, NodeKind};
+use coordination::{JobName, NodeKind, ServerIp};
 use job_history::History;
 use operations::{JobSnapshot, LiveNamespace, Operations};
 use reg_center::RegistryCenter;
@@ -73,6 +73,12 @@ impl Namespaces {
             Problem::not_found("no-such-namespace", detail)
         })
     }
+}
+
+/// Returns true if a job knows a server or has an instance on it: the condition `server` of the API
+/// and of the pages.
+pub(crate) fn is_on_server(job: &JobSnapshot, ip: &ServerIp) -> bool {
+    job.view().server_state(ip).is_some() || job.instances_on(ip).next().is_some()
 }
 
 /// Returns true for nodes whose data only callers who may change the configuration see: documents,

@@ -49,6 +49,24 @@ async fn list_is_searched_filtered_sorted_and_paged_on_the_server() {
 }
 
 #[tokio::test]
+async fn filter_by_server_finds_the_same_jobs_as_the_api() {
+    let world = World::empty().await;
+    create(&world, 2).await;
+    // Its server node was removed, and the instance lives.
+    let name = JobName::new("job-001").unwrap();
+    let instance = NodeKind::Instance(sharding::InstanceId::new("10.0.0.9@-@7"));
+    let center = world.registry.connect();
+    let txn = Txn::new().create(Layout::new(&name).path(&instance), "", Lifetime::Ephemeral);
+    assert!(center.commit(txn).await.unwrap().is_committed());
+    world.until("n/orders/servers", |page| page.contains("s-10.0.0.9")).await;
+    let page = world.get("/n/orders/jobs?server=10.0.0.9").await.text;
+    assert_eq!(jobs_of(&page), ["job-001"]);
+    let list = world.get("/api/v1/namespaces/orders/jobs?server=10.0.0.9").await.text;
+    assert!(list.contains("job-001") && !list.contains("job-000"), "{list}");
+    assert_eq!(jobs_of(&world.get("/n/orders/jobs?server=a/b").await.text), [""; 0]);
+}
+
+#[tokio::test]
 async fn overview_lists_the_jobs_that_need_attention() {
     let world = World::empty().await;
     create(&world, 60).await;
