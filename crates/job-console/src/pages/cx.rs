@@ -153,7 +153,11 @@ impl Cx<'_> {
         element
     }
 
+    /// Keeps a fragment for the stream. A page that is loaded is sent as a whole.
     pub(crate) fn register(&self, id: &str, element: &Markup, rows: Vec<(String, Markup)>) {
+        if !self.is_stream {
+            return;
+        }
         let rows = rows.into_iter().map(|(id, PreEscaped(html))| (id, html)).collect();
         let fragment = Fragment { id: id.to_owned(), html: element.0.clone(), rows };
         self.fragments.borrow_mut().push(fragment);

@@ -135,6 +135,13 @@ pub(crate) fn document(cx: &Cx<'_>, body: &Body) -> Markup {
     }
 }
 
+/// Registers the parts of the frame that the stream sends.
+pub(super) fn register_frame(cx: &Cx<'_>, section: Section) {
+    fresh(cx);
+    banner(cx);
+    navigation(cx, section);
+}
+
 fn header(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
     html! {

@@ -22,7 +22,7 @@ use super::cx::Fragment;
 use super::history::Past;
 use super::prefs::Prefs;
 use super::query::{Address, root_of};
-use super::shell::document;
+use super::shell::register_frame;
 use super::view::View;
 use super::{Asked, Cx};
 use crate::access::Caller;
@@ -170,8 +170,7 @@ impl Follower {
         let jobs = self.view.snapshots(&self.namespace)?;
         let past = self.past.as_ref().unwrap_or(&Past::Unasked);
         let body = self.view.body(&cx, &jobs, past)?;
-        // The frame has fragments, too.
-        drop(document(&cx, &body));
+        register_frame(&cx, body.section);
         let content = format!("<div id=\"content\">{}</div>", body.main.0);
         Ok(self.sent.changes(cx.fragments.into_inner(), &content))
     }

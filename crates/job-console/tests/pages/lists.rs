@@ -67,6 +67,23 @@ async fn filter_by_server_finds_the_same_jobs_as_the_api() {
 }
 
 #[tokio::test]
+async fn cells_of_items_are_shown_in_pages() {
+    let world = World::empty().await;
+    let name = JobName::new("huge").unwrap();
+    let config = encode_config(&JobConfig::new(name.clone(), 2_500));
+    let path = Layout::new(&name).path(&NodeKind::Config);
+    let txn = Txn::new().create(path, config, Lifetime::Persistent);
+    assert!(world.registry.connect().commit(txn).await.unwrap().is_committed());
+    world.until("n/orders/jobs", |page| page.contains("j-huge")).await;
+    let page = world.get("/n/orders/jobs/huge").await.text;
+    assert_eq!(page.matches("<li id=\"i-").count(), 1_000);
+    assert!(page.contains("Page 1 of 3") && page.contains("2500 items"), "{page}");
+    let last = world.get("/n/orders/jobs/huge?page=3").await.text;
+    assert_eq!(last.matches("<li id=\"i-").count(), 500);
+    assert!(last.contains("<li id=\"i-2499\">"), "{last}");
+}
+
+#[tokio::test]
 async fn overview_lists_the_jobs_that_need_attention() {
     let world = World::empty().await;
     create(&world, 60).await;

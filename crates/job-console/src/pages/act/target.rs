@@ -81,7 +81,8 @@ impl Operation {
     /// Refuses a limit that the operation does not have: more would change than the address names.
     fn check_limits(self, subject: Subject, address: &Address) -> Answer<()> {
         let accepts = |limit: &Limit| subject == Subject::Job && limit.is_for(self);
-        let mut given = Limit::ALL.into_iter().filter(|limit| address.value(limit.name()).is_some());
+        let mut given =
+            Limit::ALL.into_iter().filter(|limit| address.value(limit.name()).is_some());
         let Some(wrong) = given.find(|limit| !accepts(limit)) else { return Ok(()) };
         let (name, word) = (wrong.name(), self.word());
         if subject == Subject::Server {
