@@ -307,7 +307,6 @@ for (const [button, open] of [["palette-open", openPalette], ["keys-open", () =>
 
 // ---- Keyboard -------------------------------------------------------------------------------
 
-const targets = { o: "", j: "jobs", r: "running", s: "servers", d: "doctor", a: "audit" };
 let isGoing = false;
 
 function move(step) {
@@ -330,9 +329,10 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
   }
-  if (isGoing && event.key in targets) {
+  const section = isGoing && document.querySelector(`#nav [data-key="${CSS.escape(event.key)}"]`);
+  if (section) {
     isGoing = false;
-    return document.querySelector(`#nav [data-go="${targets[event.key]}"]`)?.click();
+    return section.click();
   }
   isGoing = event.key === "g";
   if (event.key === "/") { event.preventDefault(); $("search")?.focus(); }

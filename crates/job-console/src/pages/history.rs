@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use job_history::{FireOutcome, FirePage, FireQuery, FireRecord, History};
 
 use super::query::Address;
+use super::timeline::Recorded;
 use super::view::{Tab, View};
 
 /// Deadline of an answer of the history. The page is shown without it afterwards.
@@ -27,6 +28,8 @@ pub(crate) enum Past {
     Fires(JobFires),
     /// Fires of the last 24 hours: by outcome, and the latest failed ones.
     Day { counts: BTreeMap<String, u64>, failed: Vec<FireRecord> },
+    /// Entries of the timeline.
+    Timeline(Recorded),
     /// The page shows nothing of the past.
     Unasked,
 }
@@ -71,6 +74,7 @@ impl Past {
                     let query = of_job(job.as_str(), address);
                     Ok(Self::Fires(history.fires(&query, ROWS, None).await?.into()))
                 }
+                View::Timeline(filter) => Ok(Self::Timeline(Recorded::of(history, filter).await?)),
                 View::Job(_, Tab::Schedule | Tab::Placement | Tab::Configuration)
                 | View::Jobs
                 | View::Running

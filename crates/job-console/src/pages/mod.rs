@@ -32,6 +32,7 @@ mod stream;
 mod summary;
 mod texts;
 mod time;
+mod timeline;
 mod view;
 mod widgets;
 
@@ -67,7 +68,7 @@ pub(crate) use error_page::problems_as_pages;
 pub(crate) use stream::Streams;
 
 /// Pages that a viewer may see, below the root of the console.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "/n/{namespace}",
     "/n/{namespace}/jobs",
     "/n/{namespace}/jobs/{job}",
@@ -78,6 +79,7 @@ const PAGES: [&str; 15] = [
     "/n/{namespace}/running",
     "/n/{namespace}/servers",
     "/n/{namespace}/servers/{server}",
+    "/n/{namespace}/timeline",
     "/n/{namespace}/doctor",
     "/n/{namespace}/audit",
     "/n/{namespace}/registry",

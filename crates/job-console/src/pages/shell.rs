@@ -30,6 +30,7 @@ pub(crate) enum Section {
     Jobs,
     Running,
     Servers,
+    Timeline,
     Doctor,
     Audit,
     Registry,
@@ -39,20 +40,28 @@ pub(crate) enum Section {
 impl Section {
     const GROUPS: [&[Self]; 3] = [
         &[Self::Overview, Self::Jobs, Self::Running, Self::Servers],
-        &[Self::Doctor, Self::Audit],
+        &[Self::Timeline, Self::Doctor, Self::Audit],
         &[Self::Registry, Self::About],
     ];
 
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Overview,
-        Self::Jobs,
-        Self::Running,
-        Self::Servers,
-        Self::Doctor,
-        Self::Audit,
-        Self::Registry,
-        Self::About,
-    ];
+    /// Returns the sections in their order.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::GROUPS.into_iter().flatten().copied()
+    }
+
+    /// Returns the key that leads to the section after `g`.
+    fn key(self) -> Option<&'static str> {
+        match self {
+            Self::Overview => Some("o"),
+            Self::Jobs => Some("j"),
+            Self::Running => Some("r"),
+            Self::Servers => Some("s"),
+            Self::Timeline => Some("t"),
+            Self::Doctor => Some("d"),
+            Self::Audit => Some("a"),
+            Self::Registry | Self::About => None,
+        }
+    }
 
     /// Returns the path below the namespace.
     pub(crate) fn path(self) -> &'static str {
@@ -61,6 +70,7 @@ impl Section {
             Self::Jobs => "jobs",
             Self::Running => "running",
             Self::Servers => "servers",
+            Self::Timeline => "timeline",
             Self::Doctor => "doctor",
             Self::Audit => "audit",
             Self::Registry => "registry",
@@ -74,6 +84,7 @@ impl Section {
             Self::Jobs => lang.jobs(),
             Self::Running => lang.running_now(),
             Self::Servers => lang.servers(),
+            Self::Timeline => lang.timeline(),
             Self::Doctor => lang.doctor(),
             Self::Audit => lang.audit(),
             Self::Registry => lang.registry(),
@@ -91,7 +102,7 @@ impl Section {
             Self::Running => Some((summary.running(), "n")),
             Self::Servers => Some((summary.servers, "n")),
             Self::Doctor => unless_none(summary.problems, "n warn"),
-            Self::Audit | Self::Registry | Self::About => None,
+            Self::Timeline | Self::Audit | Self::Registry | Self::About => None,
         }
     }
 }
@@ -240,7 +251,7 @@ fn navigation(cx: &Cx<'_>, section: Section) -> Markup {
             @for (index, group) in Section::GROUPS.iter().enumerate() {
                 @if index > 0 { hr; }
                 @for one in *group {
-                    a href=(cx.here(one.path())) data-go=(one.path())
+                    a href=(cx.here(one.path())) data-key=[one.key()]
                         aria-current=[(*one == section).then_some("page")] {
                         (one.label(cx.lang()))
                         @if let Some((n, class)) = one.count(cx) { " " b class=(class) { (n) } }
@@ -317,18 +328,18 @@ pub(super) fn choice(name: &str, label: &str, options: &[(&str, String)], chosen
 
 fn dialogs(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
-    let keys = [
-        ("/", lang.key_search()),
-        ("Ctrl K", lang.palette()),
-        ("g o", lang.overview()),
-        ("g j", lang.jobs()),
-        ("g r", lang.running_now()),
-        ("g s", lang.servers()),
+    let sections = Section::all();
+    let sections = sections.filter_map(|one| Some((format!("g {}", one.key()?), one.label(lang))));
+    let first = [("/", lang.key_search()), ("Ctrl K", lang.palette())];
+    let last = [
         ("j  k", lang.key_rows()),
         ("Enter", lang.key_open()),
         ("Esc", lang.key_leave()),
         ("?", lang.keys()),
     ];
+    let [first, last] = [&first[..], &last[..]]
+        .map(|keys| keys.iter().map(|(key, text)| ((*key).to_owned(), text.clone())));
+    let keys = first.chain(sections).chain(last);
     html! {
         @if cx.namespace().is_some() {
             dialog #palette aria-label=(lang.palette()) {

@@ -10,7 +10,7 @@ use super::cx::Cx;
 use super::history::Past;
 use super::query::Address;
 use super::shell::Body;
-use super::{about, audit, doctor, job, jobs, nodes, overview, running, servers};
+use super::{about, audit, doctor, job, jobs, nodes, overview, running, servers, timeline};
 use crate::namespaces::Namespace;
 use crate::problem::{Answer, Problem};
 
@@ -23,6 +23,7 @@ pub(crate) enum View {
     Running,
     Servers,
     Server(ServerIp),
+    Timeline(timeline::Filter),
     Doctor,
     Audit,
     Registry(Option<JobName>),
@@ -70,6 +71,7 @@ impl View {
             ["running"] => Self::Running,
             ["servers"] => Self::Servers,
             ["servers", ip] => Self::Server(ServerIp::new(ip).map_err(operations::Error::from)?),
+            ["timeline"] => Self::Timeline(timeline::Filter::of(address)?),
             ["doctor"] => Self::Doctor,
             ["audit"] => Self::Audit,
             ["registry"] => Self::Registry(None),
@@ -91,6 +93,7 @@ impl View {
             | Self::Running
             | Self::Servers
             | Self::Server(_)
+            | Self::Timeline(_)
             | Self::Doctor
             | Self::Audit
             | Self::Registry(None)
@@ -106,7 +109,7 @@ impl View {
         }
         let live = &namespace.live;
         let all = match self {
-            Self::Audit => live.jobs(),
+            Self::Timeline(_) | Self::Audit => live.jobs(),
             Self::Server(ip) => jobs_of(live, ip),
             Self::Overview
             | Self::Jobs
@@ -129,6 +132,7 @@ impl View {
             Self::Running => Ok(running::page(cx)),
             Self::Servers => Ok(servers::page(cx)),
             Self::Server(ip) => servers::server_page(cx, jobs, ip),
+            Self::Timeline(filter) => Ok(timeline::page(cx, jobs, past, filter)),
             Self::Doctor => Ok(doctor::page(cx)),
             Self::Audit => Ok(audit::page(cx, jobs)),
             Self::Registry(None) => Ok(nodes::list(cx)),

@@ -33,7 +33,7 @@ fn form_of(page: &str, changes: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-async fn changed_by_another(world: &World, change: impl FnOnce(&mut JobConfig)) {
+pub(super) async fn changed_by_another(world: &World, change: impl FnOnce(&mut JobConfig)) {
     let (job, operations) = (world.job("report").await, world.operations());
     let mut config = job.config().unwrap().clone();
     change(&mut config);

@@ -10,4 +10,5 @@ mod operating;
 mod repairing;
 mod runs;
 mod streaming;
+mod timeline;
 mod world;

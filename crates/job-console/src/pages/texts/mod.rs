@@ -1,12 +1,13 @@
 //! The texts of the pages in all languages.
 //!
-//! `messages` has the sentences and labels · `acts` those of operations ·
-//! `configure` those of changed configurations · this file the words of
-//! states and kinds.
+//! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
+//! changed configurations · `timeline` those of the timeline · this file the words of states and
+//! kinds.
 
 mod acts;
 mod configure;
 mod messages;
+mod timeline;
 
 use coordination::{NodeKind, ServerState};
 use maud::Markup;
