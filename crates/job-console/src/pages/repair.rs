@@ -23,7 +23,7 @@ use crate::access::{Caller, Permission};
 use crate::bulk::digest;
 use crate::findings::finding;
 use crate::namespaces::{Namespace, Namespaces};
-use crate::problem::{Answer, Problem};
+use crate::problem::Answer;
 use crate::routes::Routes;
 
 const PATH: &str = "/n/{namespace}/jobs/{job}/repair";
