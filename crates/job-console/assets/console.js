@@ -255,6 +255,18 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// A file is read into a field of its form, so that the form is the same without this script.
+for (const file of document.querySelectorAll("input[type=file][data-into]")) {
+  file.closest(".field").hidden = false;
+  file.addEventListener("change", async () => {
+    const chosen = file.files[0];
+    const isTooLarge = chosen?.size > Number(file.dataset.max);
+    file.setCustomValidity(isTooLarge ? file.dataset.fault : "");
+    if (isTooLarge) file.reportValidity();
+    else if (chosen) $(file.dataset.into).value = await chosen.text();
+  });
+}
+
 // A page without a namespace has no palette.
 const palette = $("palette");
 const query = $("palette-query");

@@ -15,6 +15,7 @@ mod pages;
 mod problem;
 mod routes;
 mod server;
+mod transfer;
 mod zones;
 
 pub use access::{

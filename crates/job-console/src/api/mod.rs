@@ -170,7 +170,9 @@ pub(crate) fn is_api(path: &str) -> bool {
 }
 
 /// Computes something from snapshots of many jobs, on a thread where it delays no other request.
-async fn scan<T: Send + 'static>(compute: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
+pub(crate) async fn scan<T: Send + 'static>(
+    compute: impl FnOnce() -> T + Send + 'static,
+) -> Answer<T> {
     tokio::task::spawn_blocking(compute).await.map_err(|_| {
         let detail = "a fault of this program has ended the request";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)

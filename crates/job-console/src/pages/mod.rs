@@ -33,6 +33,7 @@ mod summary;
 mod texts;
 mod time;
 mod timeline;
+mod transfer;
 mod view;
 mod widgets;
 
@@ -97,7 +98,7 @@ pub(crate) fn add(routes: Routes) -> Routes {
     let routes = preferences::add(routes);
     let routes =
         PAGES.iter().fold(routes, |routes, path| routes.page(view, &Method::GET, path, get(show)));
-    assets::add(repair::add(bulk::add(configure::add(act::add(routes)))))
+    assets::add(transfer::add(repair::add(bulk::add(configure::add(act::add(routes))))))
 }
 
 /// A request: its address, its reader, and its time.

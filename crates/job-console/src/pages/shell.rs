@@ -8,6 +8,7 @@ use super::locale::Lang;
 use super::prefs::{Theme, ZoneMode};
 use super::query::encoded;
 use super::time::units;
+use crate::access::Permission;
 
 /// Content of a page.
 #[derive(Debug)]
@@ -33,6 +34,7 @@ pub(crate) enum Section {
     Timeline,
     Doctor,
     Audit,
+    Transfer,
     Registry,
     About,
 }
@@ -41,12 +43,17 @@ impl Section {
     const GROUPS: [&[Self]; 3] = [
         &[Self::Overview, Self::Jobs, Self::Running, Self::Servers],
         &[Self::Timeline, Self::Doctor, Self::Audit],
-        &[Self::Registry, Self::About],
+        &[Self::Transfer, Self::Registry, Self::About],
     ];
 
-    /// Returns the sections in their order.
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        Self::GROUPS.into_iter().flatten().copied()
+    /// Returns the sections that the caller may see, in their order.
+    pub(crate) fn visible(cx: &Cx<'_>) -> impl Iterator<Item = Self> {
+        Self::GROUPS.into_iter().flatten().copied().filter(|one| one.is_visible(cx))
+    }
+
+    fn is_visible(self, cx: &Cx<'_>) -> bool {
+        // An exported document may hold secrets.
+        self != Self::Transfer || cx.caller.check_role(Permission::Configure).is_ok()
     }
 
     /// Returns the key that leads to the section after `g`.
@@ -59,6 +66,7 @@ impl Section {
             Self::Timeline => Some("t"),
             Self::Doctor => Some("d"),
             Self::Audit => Some("a"),
+            Self::Transfer => Some("x"),
             Self::Registry | Self::About => None,
         }
     }
@@ -73,6 +81,7 @@ impl Section {
             Self::Timeline => "timeline",
             Self::Doctor => "doctor",
             Self::Audit => "audit",
+            Self::Transfer => "transfer",
             Self::Registry => "registry",
             Self::About => "about",
         }
@@ -87,6 +96,7 @@ impl Section {
             Self::Timeline => lang.timeline(),
             Self::Doctor => lang.doctor(),
             Self::Audit => lang.audit(),
+            Self::Transfer => lang.transfer(),
             Self::Registry => lang.registry(),
             Self::About => lang.about(),
         }
@@ -102,7 +112,7 @@ impl Section {
             Self::Running => Some((summary.running(), "n")),
             Self::Servers => Some((summary.servers, "n")),
             Self::Doctor => unless_none(summary.problems, "n warn"),
-            Self::Timeline | Self::Audit | Self::Registry | Self::About => None,
+            Self::Timeline | Self::Audit | Self::Transfer | Self::Registry | Self::About => None,
         }
     }
 }
@@ -250,7 +260,7 @@ fn navigation(cx: &Cx<'_>, section: Section) -> Markup {
         nav #nav aria-label=(cx.lang().sections()) {
             @for (index, group) in Section::GROUPS.iter().enumerate() {
                 @if index > 0 { hr; }
-                @for one in *group {
+                @for one in group.iter().filter(|one| one.is_visible(cx)) {
                     a href=(cx.here(one.path())) data-key=[one.key()]
                         aria-current=[(*one == section).then_some("page")] {
                         (one.label(cx.lang()))
@@ -328,7 +338,7 @@ pub(super) fn choice(name: &str, label: &str, options: &[(&str, String)], chosen
 
 fn dialogs(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
-    let sections = Section::all();
+    let sections = Section::visible(cx);
     let sections = sections.filter_map(|one| Some((format!("g {}", one.key()?), one.label(lang))));
     let first = [("/", lang.key_search()), ("Ctrl K", lang.palette())];
     let last = [

@@ -11,4 +11,5 @@ mod repairing;
 mod runs;
 mod streaming;
 mod timeline;
+mod transferring;
 mod world;

@@ -1,13 +1,14 @@
 //! The texts of the pages in all languages.
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
-//! changed configurations · `timeline` those of the timeline · this file the words of states and
-//! kinds.
+//! changed configurations · `timeline`, `transfer` those of these pages · this file the words of
+//! states and kinds.
 
 mod acts;
 mod configure;
 mod messages;
 mod timeline;
+mod transfer;
 
 use coordination::{NodeKind, ServerState};
 use maud::Markup;
