@@ -19,8 +19,8 @@ messages! {
         | "此时刻的记录未全部显示。请按作业或类型筛选。";
     kind() "Kind" | "类型";
     text() "Text" | "内容";
-    from_utc() "From (UTC)" | "从（UTC）";
-    until_utc() "Until (UTC)" | "到（UTC）";
+    begin_utc() "From (UTC)" | "从（UTC）";
+    end_utc() "Until (UTC)" | "到（UTC）";
     instance_or_author() "Instance or author" | "实例或操作者";
     latest() "Latest" | "最新";
 }

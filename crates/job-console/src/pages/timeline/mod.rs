@@ -120,7 +120,7 @@ fn filters(cx: &Cx<'_>, filter: &Filter) -> Markup {
     let lang = cx.lang();
     let kinds = kinds().map(|kind| (kind, lang.happening(kind)));
     let kinds: Vec<_> = std::iter::once(("", lang.all())).chain(kinds).collect();
-    let times = [("from", lang.from_utc(), filter.from), ("until", lang.until_utc(), filter.until)];
+    let times = [("from", lang.begin_utc(), filter.from), ("until", lang.end_utc(), filter.until)];
     html! {
         form.filters role="search" aria-label=(lang.filter()) action=(cx.here("timeline")) {
             div.field {
