@@ -6,6 +6,7 @@ use axum::extract::{FromRef, Request};
 use axum::routing::get;
 use axum::{Router, middleware};
 use job_history::History;
+use job_watch::WatchView;
 use reg_center::RegistryCenter;
 
 use crate::access::{self, Access, Caller};
@@ -21,6 +22,12 @@ pub enum SetupError {
     /// The name of a namespace cannot stand in an address.
     #[error("namespace is {name:?}; valid are 1 to 64 letters, digits, '-', '_' and '.'")]
     InvalidName {
+        /// The given name.
+        name: String,
+    },
+    /// The console has no namespace of this name.
+    #[error("namespace {name:?} is unknown; add it before its watcher")]
+    NoSuchNamespace {
         /// The given name.
         name: String,
     },
@@ -116,6 +123,18 @@ impl Console {
             return Err(SetupError::Twice { name: name.to_owned() });
         }
         self.namespaces.add(Namespace::follow(name.to_owned(), registry, history));
+        Ok(self)
+    }
+
+    /// Shows the states of a watcher that this process runs in a namespace, instead of only those
+    /// that a watcher has stored. A second watcher of a namespace is ignored.
+    ///
+    /// # Errors
+    /// [`SetupError::NoSuchNamespace`].
+    pub fn watcher(self, namespace: &str, view: WatchView) -> Result<Self, SetupError> {
+        let found = self.namespaces.get(namespace);
+        let no_such = |_| SetupError::NoSuchNamespace { name: namespace.to_owned() };
+        found.map_err(no_such)?.alerts.set_watcher(view);
         Ok(self)
     }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod alerts;
 mod api;
 mod bulk;
 mod changes;

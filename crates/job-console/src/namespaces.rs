@@ -8,6 +8,7 @@ use job_history::History;
 use operations::{Freshness, JobSnapshot, LiveNamespace, Operations};
 use reg_center::RegistryCenter;
 
+use crate::alerts::Alerts;
 use crate::api::EventHub;
 use crate::findings::Findings;
 use crate::problem::{Answer, Problem};
@@ -22,6 +23,7 @@ pub(crate) struct Namespace {
     pub(crate) history: Option<History>,
     pub(crate) events: EventHub,
     pub(crate) findings: Findings,
+    pub(crate) alerts: Alerts,
 }
 
 impl Namespace {
@@ -31,9 +33,10 @@ impl Namespace {
         history: Option<History>,
     ) -> Self {
         let operations = Operations::new(Arc::clone(&registry));
+        let alerts = Alerts::follow(Arc::clone(&registry));
         let (live, events) = (LiveNamespace::follow(registry), EventHub::default());
         let findings = Findings::follow(&live);
-        Self { name, live, operations, history, events, findings }
+        Self { name, live, operations, history, events, findings, alerts }
     }
 
     /// Returns a job with a configuration.

@@ -4,6 +4,7 @@
 //! one file for each group of operations · `change` (parts of all changes) ·
 //! `events` · `refusals` (errors of the framework) · `document`.
 
+mod alerts;
 mod audit;
 mod bulk;
 #[cfg(test)]
@@ -103,12 +104,15 @@ fn reads(routes: Routes) -> Routes {
         .api(VIEW, routes!(history::count_fires))
         .api(VIEW, routes!(history::list_events))
         .api(VIEW, routes!(history::list_drops))
+        .api(VIEW, routes!(alerts::list_alerts))
         .api(VIEW, routes!(events::stream_changes))
         .api_per_job(Permission::Configure, routes!(transfer::export_jobs))
 }
 
 fn changes(routes: Routes) -> Routes {
-    use Permission::{Configure, Create, Disable, Drain, Pause, Remove, Repair, Run, ShutDown};
+    use Permission::{
+        Configure, Create, Disable, Drain, Pause, Remove, Repair, Run, ShutDown, Silence,
+    };
     routes
         .api(Create, routes!(configuration::create_job))
         .api(Configure, routes!(configuration::update_configuration))
@@ -138,6 +142,8 @@ fn changes(routes: Routes) -> Routes {
         .api(Drain, routes!(change_servers::drain_server))
         .api(ShutDown, routes!(change_servers::shut_down_server_of_job))
         .api(Remove, routes!(change_servers::remove_server_of_job))
+        .api(Silence, routes!(alerts::silence_expectation))
+        .api(Silence, routes!(alerts::end_silence))
 }
 
 /// Changes of many jobs, which check the caller for each job.

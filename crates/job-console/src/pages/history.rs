@@ -80,6 +80,7 @@ impl Past {
                 | View::Running
                 | View::Servers
                 | View::Server(_)
+                | View::Alerts
                 | View::Doctor
                 | View::Audit
                 | View::Registry(_)

@@ -6,6 +6,7 @@
 
 mod about;
 mod act;
+mod alerts;
 mod assets;
 mod audit;
 mod bulk;
@@ -69,7 +70,7 @@ pub(crate) use error_page::problems_as_pages;
 pub(crate) use stream::Streams;
 
 /// Pages that a viewer may see, below the root of the console.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 17] = [
     "/n/{namespace}",
     "/n/{namespace}/jobs",
     "/n/{namespace}/jobs/{job}",
@@ -81,6 +82,7 @@ const PAGES: [&str; 16] = [
     "/n/{namespace}/servers",
     "/n/{namespace}/servers/{server}",
     "/n/{namespace}/timeline",
+    "/n/{namespace}/alerts",
     "/n/{namespace}/doctor",
     "/n/{namespace}/audit",
     "/n/{namespace}/registry",
@@ -98,7 +100,9 @@ pub(crate) fn add(routes: Routes) -> Routes {
     let routes = preferences::add(routes);
     let routes =
         PAGES.iter().fold(routes, |routes, path| routes.page(view, &Method::GET, path, get(show)));
-    assets::add(transfer::add(repair::add(bulk::add(configure::add(act::add(routes))))))
+    assets::add(alerts::add(transfer::add(repair::add(bulk::add(configure::add(act::add(
+        routes,
+    )))))))
 }
 
 /// A request: its address, its reader, and its time.

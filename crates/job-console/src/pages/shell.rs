@@ -32,6 +32,7 @@ pub(crate) enum Section {
     Running,
     Servers,
     Timeline,
+    Alerts,
     Doctor,
     Audit,
     Transfer,
@@ -42,7 +43,7 @@ pub(crate) enum Section {
 impl Section {
     const GROUPS: [&[Self]; 3] = [
         &[Self::Overview, Self::Jobs, Self::Running, Self::Servers],
-        &[Self::Timeline, Self::Doctor, Self::Audit],
+        &[Self::Alerts, Self::Timeline, Self::Doctor, Self::Audit],
         &[Self::Transfer, Self::Registry, Self::About],
     ];
 
@@ -64,6 +65,7 @@ impl Section {
             Self::Running => Some("r"),
             Self::Servers => Some("s"),
             Self::Timeline => Some("t"),
+            Self::Alerts => Some("w"),
             Self::Doctor => Some("d"),
             Self::Audit => Some("a"),
             Self::Transfer => Some("x"),
@@ -79,6 +81,7 @@ impl Section {
             Self::Running => "running",
             Self::Servers => "servers",
             Self::Timeline => "timeline",
+            Self::Alerts => "alerts",
             Self::Doctor => "doctor",
             Self::Audit => "audit",
             Self::Transfer => "transfer",
@@ -94,6 +97,7 @@ impl Section {
             Self::Running => lang.running_now(),
             Self::Servers => lang.servers(),
             Self::Timeline => lang.timeline(),
+            Self::Alerts => lang.alerts(),
             Self::Doctor => lang.doctor(),
             Self::Audit => lang.audit(),
             Self::Transfer => lang.transfer(),
@@ -111,6 +115,7 @@ impl Section {
             Self::Jobs => Some((summary.jobs().len(), "n")),
             Self::Running => Some((summary.running(), "n")),
             Self::Servers => Some((summary.servers, "n")),
+            Self::Alerts => unless_none(summary.violated, "n bad"),
             Self::Doctor => unless_none(summary.problems, "n warn"),
             Self::Timeline | Self::Audit | Self::Transfer | Self::Registry | Self::About => None,
         }

@@ -15,7 +15,7 @@ use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::{FutureExt as _, Stream, stream};
 use jiff::Timestamp;
 use operations::Updates;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep};
 
 use super::cx::Fragment;
@@ -63,6 +63,8 @@ struct Follower {
     view: View,
     asked: Asked,
     updates: Updates,
+    /// Changes of the stored state of watchers.
+    watched: watch::Receiver<u64>,
     /// Last answer of the history. Nothing is sent before the first one.
     past: Option<Past>,
     question: Option<BoxFuture<'static, Past>>,
@@ -100,6 +102,7 @@ pub(super) async fn stream(
     let asked = Asked { address, root: root_of(&page), prefs, caller, now: Timestamp::now() };
     let follower = Follower {
         updates: namespace.live.updates(INTERVAL),
+        watched: namespace.alerts.stored.changes(),
         namespaces,
         namespace,
         view,
@@ -143,6 +146,11 @@ impl Follower {
                 if update.is_none() {
                     return (Event::default().event("end").data("closed"), true);
                 }
+            }
+            // The number of violations is in the frame of each page.
+            Ok(()) = self.watched.changed(), if self.past.is_some() => {
+                sleep(INTERVAL).await;
+                self.watched.mark_unchanged();
             }
             () = sleep(BEAT) => return (beat(), false),
         }
@@ -267,6 +275,7 @@ mod tests {
         let mut follower = Follower {
             view: View::at(&asked.address).unwrap(),
             updates: namespace.live.updates(INTERVAL),
+            watched: namespace.alerts.stored.changes(),
             namespaces: Arc::default(),
             namespace,
             asked,

@@ -10,7 +10,7 @@ use super::cx::Cx;
 use super::history::Past;
 use super::query::Address;
 use super::shell::Body;
-use super::{about, audit, doctor, job, jobs, nodes, overview, running, servers, timeline};
+use super::{about, alerts, audit, doctor, job, jobs, nodes, overview, running, servers, timeline};
 use crate::namespaces::Namespace;
 use crate::problem::{Answer, Problem};
 
@@ -24,6 +24,7 @@ pub(crate) enum View {
     Servers,
     Server(ServerIp),
     Timeline(timeline::Filter),
+    Alerts,
     Doctor,
     Audit,
     Registry(Option<JobName>),
@@ -72,6 +73,7 @@ impl View {
             ["servers"] => Self::Servers,
             ["servers", ip] => Self::Server(ServerIp::new(ip).map_err(operations::Error::from)?),
             ["timeline"] => Self::Timeline(timeline::Filter::of(address)?),
+            ["alerts"] => Self::Alerts,
             ["doctor"] => Self::Doctor,
             ["audit"] => Self::Audit,
             ["registry"] => Self::Registry(None),
@@ -94,6 +96,7 @@ impl View {
             | Self::Servers
             | Self::Server(_)
             | Self::Timeline(_)
+            | Self::Alerts
             | Self::Doctor
             | Self::Audit
             | Self::Registry(None)
@@ -116,6 +119,7 @@ impl View {
             | Self::Job(..)
             | Self::Running
             | Self::Servers
+            | Self::Alerts
             | Self::Doctor
             | Self::Registry(_)
             | Self::About => Vec::new(),
@@ -133,6 +137,7 @@ impl View {
             Self::Servers => Ok(servers::page(cx)),
             Self::Server(ip) => servers::server_page(cx, jobs, ip),
             Self::Timeline(filter) => Ok(timeline::page(cx, jobs, past, filter)),
+            Self::Alerts => Ok(alerts::page(cx)),
             Self::Doctor => Ok(doctor::page(cx)),
             Self::Audit => Ok(audit::page(cx, jobs)),
             Self::Registry(None) => Ok(nodes::list(cx)),

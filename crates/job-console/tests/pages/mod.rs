@@ -1,5 +1,6 @@
 //! The pages as a browser gets them: markup, links, operations, the stream, and the files.
 
+mod alerting;
 mod bulk;
 mod configuring;
 mod files;

@@ -4,7 +4,7 @@
 //! In reading order: this file (the watcher) · `engine` (the loop) · `board` (jobs, alerts) ·
 //! `sender` (messages and their records) · `unstored` (documents to store) · `compose` (texts) ·
 //! `delivery` (one message to one channel) · `outage` (messages while the registry does not answer)
-//! · `heartbeat` · `view` (states for other tasks) · `stored` (the stored state for other processes).
+//! · `heartbeat` · `view` (states for other tasks) · `stored` (states for other processes).
 
 mod board;
 mod compose;

@@ -1,4 +1,4 @@
-//! What watchers have stored in a registry, kept current for other processes.
+//! The stored state of the watchers of a registry, kept current for other processes.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,10 +1,11 @@
 //! The texts of the pages in all languages.
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
-//! changed configurations · `timeline`, `transfer` those of these pages · this file the words of
-//! states and kinds.
+//! changed configurations · `alerts`, `timeline`, `transfer` those of these pages · this file the
+//! words of states and kinds.
 
 mod acts;
+mod alerts;
 mod configure;
 mod messages;
 mod timeline;
