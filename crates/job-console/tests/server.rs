@@ -11,7 +11,8 @@ use axum::extract::ConnectInfo;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
-use job_console::{Limits, Server, UnfinishedChanges};
+use job_console::{Console, Limits, Server, UnfinishedChanges};
+use reg_center::MemoryRegistry;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -76,11 +77,17 @@ impl Stage {
                 })
                 .post(panic_at_once),
             );
+        Self { begun, ended, gate, ..Self::serving(limits, router).await }
+    }
+
+    /// A server of another router, whose handlers neither report nor wait.
+    async fn serving(limits: Limits, router: Router) -> Self {
         let server = Server::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
         let address = server.local_addr();
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(server.serve(router, async { drop(stopped.await) }));
-        Self { address, serving, stop, begun, ended, gate }
+        let ((_, begun), (_, ended)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+        Self { address, serving, stop, begun, ended, gate: Arc::new(Semaphore::new(0)) }
     }
 
     async fn connect(&self) -> TcpStream {
@@ -156,15 +163,15 @@ async fn idle_connection_and_slow_headers_are_closed() {
 #[tokio::test]
 async fn large_bodies_and_heads_are_refused() {
     let stage = Stage::new(Limits::default()).await;
-    let n = 4 * 1024 * 1024;
+    let n = 16 * 1024 * 1024;
     let declared = format!("POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", n + 1);
     let refused = stage.ask(&declared).await;
     assert!(refused.starts_with("HTTP/1.1 413 "), "{refused}");
-    assert!(refused.contains("the body has 4194305 bytes; valid are up to 4194304"), "{refused}");
+    assert!(refused.contains("the body has 16777217 bytes; valid are up to 16777216"), "{refused}");
     let head = "POST /size HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
     let exact = format!("{head}Content-Length: {n}\r\n\r\n{}", "x".repeat(n));
     let accepted = stage.ask(&exact).await;
-    assert!(accepted.ends_with("\r\n4194304"), "{accepted}");
+    assert!(accepted.ends_with("\r\n16777216"), "{accepted}");
     let mut stream = stage.connect().await;
     let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", n + 1);
     send(&mut stream, &chunked).await;
@@ -177,8 +184,45 @@ async fn large_bodies_and_heads_are_refused() {
 }
 
 #[tokio::test]
-async fn late_answer_is_a_problem_and_a_change_goes_on() {
+async fn console_accepts_imports_up_to_the_limit_of_bodies() {
+    let registry = Arc::new(MemoryRegistry::new().connect());
+    let console = Console::new().namespace("orders", registry, None).unwrap();
+    let stage = Stage::serving(Limits::default(), console.router()).await;
+    let health = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let loaded = async { while !stage.ask(health).await.starts_with("HTTP/1.1 200 ") {} };
+    within("the first snapshot", loaded).await;
+    let export = r#"{"format":"ejob-export","version":1,"jobs":[]}"#;
+    let body = format!(r#"{{"export":{export},"reason":"test","dry_run":true}}"#);
+    let body = body + &" ".repeat(15 << 20);
+    for key in ["", "Idempotency-Key: k\r\n"] {
+        let head = "POST /api/v1/namespaces/orders/import HTTP/1.1\r\nHost: localhost\r\n\
+                    Connection: close\r\nSec-Fetch-Site: same-origin\r\n\
+                    Content-Type: application/json\r\n";
+        let request = format!("{head}{key}Content-Length: {}\r\n\r\n{body}", body.len());
+        let answer = stage.ask(&request).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert!(answer.contains(r#""digest""#), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn change_has_more_time_than_another_request() {
     let mut stage = Stage::new(Limits { answer: SHORT, ..Limits::default() }).await;
+    let mut change = stage.connect().await;
+    send(&mut change, "POST /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+    within("the begin", stage.begun.recv()).await.unwrap();
+    // It begins later than the change, and reaches the limit of other requests.
+    let late = stage.ask("GET /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+    assert!(late.starts_with("HTTP/1.1 504 "), "{late}");
+    stage.gate.add_permits(1);
+    let done = rest(change).await;
+    assert!(done.ends_with("\r\ndone"), "{done}");
+}
+
+#[tokio::test]
+async fn late_answer_is_a_problem_and_a_change_goes_on() {
+    let limits = Limits { answer: SHORT, change: SHORT, ..Limits::default() };
+    let mut stage = Stage::new(limits).await;
     let late = stage.ask("GET /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
     assert!(late.starts_with("HTTP/1.1 504 "), "{late}");
     assert!(late.contains(r#""outcome_unknown":false"#), "{late}");

@@ -29,6 +29,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 pub use limits::Limits;
+pub(crate) use limits::MAX_BODY_BYTES;
 use progress::{Progress, Tracked, TrackedStream};
 
 /// Changes that were not complete when a server ended. Each is made completely, partly or not at
@@ -214,6 +215,9 @@ async fn answer(
     shared: &Shared,
 ) -> Result<Response<Tracked>, std::convert::Infallible> {
     let tracker = progress.begin_answer();
+    if !request.method().is_safe() {
+        tracker.allow(shared.limits.change_deadline());
+    }
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(ConnectInfo(peer));
     let response = shared.router.clone().oneshot(request).await?;

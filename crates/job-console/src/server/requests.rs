@@ -1,6 +1,7 @@
 //! Bounds of one request: size, time, compression, and a task for each change.
 
 use std::any::Any;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -17,9 +18,8 @@ use tower_http::compression::CompressionLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 
-use super::Limits;
-use super::limits::MAX_BODY_BYTES;
 use super::progress::Tracker;
+use super::{Limits, MAX_BODY_BYTES};
 use crate::problem::Problem;
 
 /// Asks the reverse proxy nginx not to collect events before it passes them on.
@@ -48,15 +48,16 @@ async fn bounded(
         return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail)
             .into_response();
     }
+    let limit = limits.answer_to(request.method());
     if request.method().is_safe() {
-        let answered = tokio::time::timeout(limits.answer, next.run(request)).await;
-        return answered.unwrap_or_else(|_| late(limits, false));
+        let answered = tokio::time::timeout(limit, next.run(request)).await;
+        return answered.unwrap_or_else(|_| late(limit, false));
     }
     let task = changes.spawn(next.run(request));
-    match tokio::time::timeout(limits.answer, task).await {
+    match tokio::time::timeout(limit, task).await {
         Ok(Ok(response)) => response,
         Ok(Err(_)) => internal(),
-        Err(_) => late(limits, true),
+        Err(_) => late(limit, true),
     }
 }
 
@@ -64,8 +65,8 @@ fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn late(limits: Limits, outcome_unknown: bool) -> Response {
-    let detail = format!("the request was not answered within {:?}", limits.answer);
+fn late(limit: Duration, outcome_unknown: bool) -> Response {
+    let detail = format!("the request was not answered within {limit:?}");
     let problem = Problem::new(StatusCode::GATEWAY_TIMEOUT, "deadline", detail);
     Problem { outcome_unknown, ..problem }.into_response()
 }
