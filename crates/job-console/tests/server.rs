@@ -48,7 +48,7 @@ impl Stage {
         let (tell_begun, begun) = mpsc::unbounded_channel();
         let (tell_ended, ended) = mpsc::unbounded_channel();
         let gate = Arc::new(Semaphore::new(0));
-        let at_gate = Arc::clone(&gate);
+        let (at_gate, tell_cut) = (Arc::clone(&gate), tell_ended.clone());
         let wait = move || {
             let (begun, ended, gate) = (tell_begun.clone(), tell_ended.clone(), at_gate.clone());
             async move {
@@ -65,6 +65,7 @@ impl Stage {
             )
             .route("/wait", get(wait.clone()).post(wait))
             .route("/large", get(async || vec![b'x'; LARGE]))
+            .route("/endless", get(async move || endless(tell_cut.clone())))
             .route("/text", get(async || "text ".repeat(1000)))
             .route("/size", post(async |body: Bytes| body.len().to_string()))
             .route("/events", get(events))
@@ -104,6 +105,19 @@ impl Stage {
 
 async fn panic_at_once() {
     panic!("on purpose")
+}
+
+/// A body that never ends by itself, and that reports its end.
+fn endless(ended: mpsc::UnboundedSender<()>) -> Body {
+    struct AtEnd(mpsc::UnboundedSender<()>);
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            // The test is over, if its receiver is gone.
+            let _ = self.0.send(());
+        }
+    }
+    let chunk = async |at_end: AtEnd| Some((Ok::<_, io::Error>(vec![b'x'; 64 * 1024]), at_end));
+    Body::from_stream(futures_util::stream::unfold(AtEnd(ended), chunk))
 }
 
 /// A stream of events that never ends by itself.
@@ -248,6 +262,8 @@ async fn panic_of_a_handler_is_a_problem() {
         let answer = stage.ask(&request).await;
         assert!(answer.starts_with("HTTP/1.1 500 "), "{method}: {answer}");
         assert!(answer.contains(r#""code":"internal""#), "{method}: {answer}");
+        let outcome = format!(r#""outcome_unknown":{}"#, method == "POST");
+        assert!(answer.contains(&outcome), "{method}: {answer}");
     }
 }
 
@@ -274,19 +290,49 @@ async fn answers_are_compressed_but_events_are_not() {
 #[tokio::test]
 async fn stream_of_events_outlasts_the_limits_of_other_answers_and_ends_with_the_server() {
     let limits = Limits { idle: SHORT, answer: SHORT, write: SHORT, ..Limits::default() };
-    let stage = Stage::new(limits).await;
+    let mut stage = Stage::new(limits).await;
     let mut stream = stage.connect().await;
     send(&mut stream, "GET /events HTTP/1.1\r\nHost: a\r\n\r\n").await;
     until(&mut stream, "data: one\n\n").await;
     // Another exchange that lasts as long as the limits together.
     let mut slow = stage.connect().await;
-    send(&mut slow, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    let cut = tokio::time::timeout(6 * SHORT, std::future::pending::<()>()).await;
-    assert!(cut.is_err());
+    send(&mut slow, "GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    within("the end of the answer", stage.ended.recv()).await.unwrap();
     assert!(rest(slow).await.len() < LARGE, "an answer without a reader is cut at its limit");
     stage.stop.send(()).unwrap();
     assert_eq!(within("the end of the server", stage.serving).await.unwrap(), Ok(()));
     assert!(rest(stream).await.ends_with("0\r\n\r\n"), "the stream ends in order");
+}
+
+#[tokio::test]
+async fn limits_may_be_as_long_as_a_duration() {
+    let all = Duration::MAX;
+    let limits = Limits { idle: all, answer: all, change: all, write: all, ..Limits::default() };
+    let stage = Stage::new(Limits { stream: all, drain: all, ..limits }).await;
+    for request in ["GET /peer", "POST /size", "GET /events"] {
+        let mut stream = stage.connect().await;
+        send(&mut stream, &format!("{request} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+        until(&mut stream, "HTTP/1.1 200 OK\r\n").await;
+    }
+    stage.stop.send(()).unwrap();
+    assert_eq!(within("the end of the server", stage.serving).await.unwrap(), Ok(()));
+}
+
+#[tokio::test]
+async fn dropped_server_closes_its_connections_before_and_after_the_signal_to_end() {
+    for is_ending in [false, true] {
+        let mut stage = Stage::new(Limits::default()).await;
+        let mut stream = stage.connect().await;
+        send(&mut stream, "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        within("the begin", stage.begun.recv()).await.unwrap();
+        if is_ending {
+            stage.stop.send(()).unwrap();
+            let closed = async { while TcpStream::connect(stage.address).await.is_ok() {} };
+            within("the end of the port", closed).await;
+        }
+        stage.serving.abort();
+        assert_eq!(rest(stream).await, "", "{is_ending}");
+    }
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ pub(crate) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 pub(super) const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// Limits on connections and time. The body of a request has 16 MiB at most, and its line with its
-/// headers 64 KiB.
+/// headers 64 KiB. A time of more than 365 days counts as 365 days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections that are open at a time. Default 512.
@@ -54,13 +54,26 @@ impl Default for Limits {
     }
 }
 
+/// Longest time of a limit. The clock of the operating system has an end, which a sum of limits
+/// must not pass.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 impl Limits {
+    /// Returns the limits with times that can be added.
+    pub(super) fn clamped(mut self) -> Self {
+        let Self { max_connections: _, idle, answer, change, write, stream, drain } = &mut self;
+        for limit in [idle, answer, change, write, stream, drain] {
+            *limit = LONGEST.min(*limit);
+        }
+        self
+    }
+
     /// Returns the bounds of the listener. They are the last resort: the limits on requests, which
     /// are reported to the client, are reached first.
     pub(super) fn bounds(&self) -> Bounds {
         Bounds {
             max_connections: self.max_connections,
-            request_deadline: self.idle.saturating_mul(2),
+            request_deadline: self.idle * 2,
             exchange_deadline: self.idle + self.answer + self.write,
         }
     }

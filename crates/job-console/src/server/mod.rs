@@ -81,6 +81,7 @@ impl Server {
     /// # Errors
     /// The error of the operating system, such as [`io::ErrorKind::AddrInUse`].
     pub async fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
+        let limits = limits.clamped();
         let listener = Listener::bind(address, "console port", limits.bounds()).await?;
         Ok(Self { listener, limits })
     }
@@ -109,6 +110,8 @@ impl Server {
     ) -> Result<(), UnfinishedChanges> {
         let Self { listener, limits } = self;
         let (changes, ends) = (TaskTracker::new(), Ends::default());
+        // Closes the connections at the end of this function, and if its future is dropped.
+        let _abandon = ends.abandoned.clone().drop_guard();
         let router = requests::within(router, limits, changes.clone());
         let shared = Arc::new(Shared { router, limits, ends: ends.clone() });
         let connections = TaskTracker::new();
@@ -134,7 +137,6 @@ impl Server {
         connections.close();
         let done = tokio::time::timeout(limits.drain, join(changes.wait(), connections.wait()));
         let is_done = done.await.is_ok();
-        ends.abandoned.cancel();
         match changes.len() {
             count if count > 0 && !is_done => {
                 Err(UnfinishedChanges { count, waited: limits.drain })
