@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use outbound::SyntaxFault;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -159,17 +160,11 @@ fn check_mode(_: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// Parses TOML. An error names the line and not the text of it, which may be a secret.
+/// Parses TOML. An error names the line and not its content, which may be a secret.
 pub(super) fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start.min(text.len()));
-        let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let message = match error.message() {
-            // The message would have the value, which may be a secret.
-            message if message.starts_with("invalid type") => "the value has to be a text",
-            message => message,
-        };
-        format!("line {line}: {message}")
+        let offset = error.span().map(|span| span.start);
+        SyntaxFault::new(text, offset, error.message()).to_string()
     })
 }
 
@@ -266,7 +261,7 @@ mod tests {
     fn toml_error_names_the_line_and_no_secret() {
         type Table = std::collections::BTreeMap<String, String>;
         for (text, expected) in [
-            ("a = \"x\"\npassword = 123456", "line 2: the value has to be a text"),
+            ("a = \"x\"\npassword = 123456", "line 2: invalid type: integer, expected a string"),
             ("a = \"x\"\n\nb = 'hunter2 hunter2", "line 3: "),
         ] {
             let refused = parse_toml::<Table>(text).unwrap_err();

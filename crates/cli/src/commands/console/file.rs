@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use job_console::Prefix;
+use outbound::SyntaxFault;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
@@ -97,9 +98,8 @@ impl ConsoleFile {
     fn parse(text: &str) -> Result<Self, String> {
         let file: Self = toml::from_str(text).map_err(|error| {
             // Not `Display` of the error: it shows the line, which may hold a credential.
-            let end = error.span().map_or(0, |span| span.start);
-            let line = text.get(..end).unwrap_or_default().matches('\n').count() + 1;
-            format!("line {line}: {}", error.message())
+            let offset = error.span().map(|span| span.start);
+            SyntaxFault::new(text, offset, error.message()).to_string()
         })?;
         if file.namespaces.is_empty() {
             return Err("namespaces is missing; valid is at least one section [[namespaces]] with name and registry".to_owned());
@@ -205,12 +205,16 @@ mod tests {
             ),
             (&format!("{entry}passwort = \"s3cret\""), "line 4: unknown field `passwort`"),
             (&format!("{entry}digest = s3cret"), "line 4: "),
+            (
+                &format!("{entry}digest = 534237"),
+                "line 4: invalid type: integer, expected a string",
+            ),
             (&format!("{entry}{entry}"), "namespaces: name \"a\" is given twice"),
         ];
         for (text, beginning) in rows {
             let fault = ConsoleFile::parse(text).unwrap_err();
             assert!(fault.starts_with(beginning), "{text:?}: {fault}");
-            assert!(!fault.contains("s3cret"), "{fault}");
+            assert!(!fault.contains("s3cret") && !fault.contains("534237"), "{fault}");
         }
         assert_eq!(ConsoleFile::parse(entry).unwrap().namespaces.len(), 1);
     }
