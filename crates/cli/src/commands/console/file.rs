@@ -12,7 +12,7 @@ use serde::de::{Deserializer, Error as _};
 use super::Source;
 use super::access::AccessSection;
 use crate::commands::history::{check_exists, has_password, store_options};
-use crate::connect::{Credentials, SecretSource};
+use crate::connect::{Credentials, SecretSource, secret_file};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::target::Target;
@@ -77,12 +77,26 @@ fn prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Prefix>, 
 impl Reference {
     fn resolve(&self) -> Result<String, String> {
         match &self.0 {
-            SecretSource::Variable(name) => std::env::var(name)
-                .map_err(|_| format!("the environment has no variable {name}, or it is not UTF-8")),
-            SecretSource::File(path) => std::fs::read_to_string(path)
-                .map(|text| text.trim_end_matches(['\r', '\n']).to_owned())
-                .map_err(|error| format!("{} cannot be read: {error}", path.display())),
+            SecretSource::Variable(name) => {
+                let secret = std::env::var(name).map_err(|_| {
+                    format!("the environment has no variable {name}, or it is not UTF-8")
+                })?;
+                not_empty(secret, || format!("the variable {name}"))
+            }
+            SecretSource::File(path) => {
+                let secret = secret_file(path)
+                    .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+                not_empty(secret, || path.display().to_string())
+            }
         }
+    }
+}
+
+/// Refuses an empty secret. A connection would go on without credentials.
+fn not_empty(secret: String, place: impl FnOnce() -> String) -> Result<String, String> {
+    match secret.is_empty() {
+        true => Err(format!("{} is empty; valid is the secret", place())),
+        false => Ok(secret),
     }
 }
 
@@ -233,5 +247,16 @@ mod tests {
         assert_eq!(text("${env:CARGO_PKG_NAME}").unwrap(), "cli");
         let fault = text("${env:EJOB_NO_SUCH_VARIABLE}").unwrap_err();
         assert!(fault.contains("no variable EJOB_NO_SUCH_VARIABLE"), "{fault}");
+        // Cargo sets this variable, and the package has no such file.
+        assert_eq!(std::env::var("CARGO_PKG_LICENSE_FILE").as_deref(), Ok(""));
+        let fault = text("${env:CARGO_PKG_LICENSE_FILE}").unwrap_err();
+        assert!(fault.contains("CARGO_PKG_LICENSE_FILE is empty"), "{fault}");
+        for (content, expected) in [("\n".to_owned(), "is empty"), ("x".repeat(64 * 1024 + 1), "64 KiB")]
+        {
+            std::fs::write(file.path(), content).unwrap();
+            let fault = text(&format!("${{file:{}}}", file.path().display())).unwrap_err();
+            assert!(fault.contains(&file.path().display().to_string()), "{fault}");
+            assert!(fault.contains(expected), "{fault}");
+        }
     }
 }
