@@ -15,6 +15,8 @@ mod readme;
 mod registries;
 mod secure;
 mod support;
+#[cfg(target_os = "linux")]
+mod top;
 mod transfer;
 mod watch;
 mod worker;
