@@ -251,7 +251,8 @@ mod tests {
         assert_eq!(std::env::var("CARGO_PKG_LICENSE_FILE").as_deref(), Ok(""));
         let fault = text("${env:CARGO_PKG_LICENSE_FILE}").unwrap_err();
         assert!(fault.contains("CARGO_PKG_LICENSE_FILE is empty"), "{fault}");
-        for (content, expected) in [("\n".to_owned(), "is empty"), ("x".repeat(64 * 1024 + 1), "64 KiB")]
+        for (content, expected) in
+            [("\n".to_owned(), "is empty"), ("x".repeat(64 * 1024 + 1), "64 KiB")]
         {
             std::fs::write(file.path(), content).unwrap();
             let fault = text(&format!("${{file:{}}}", file.path().display())).unwrap_err();
