@@ -16,6 +16,8 @@ mod registries;
 mod secure;
 mod service;
 mod support;
+#[cfg(target_os = "linux")]
+mod top;
 mod transfer;
 mod watch;
 mod worker;

@@ -108,8 +108,8 @@ pub(super) async fn shut_down_instance(
     Ok(changed(operations.shut_down_instance(&job, &instance, &by).await?))
 }
 
-/// Maximum wait of a drain, in seconds.
-const MAX_DRAIN: u64 = 600;
+/// Maximum wait of a drain. The server's limit on the answers to changes is longer.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(600);
 
 /// A drain.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
@@ -155,18 +155,16 @@ pub(super) async fn drain_server(
     Json(body): Json<DrainRequest>,
 ) -> Answer<Response> {
     let by = by(&caller, &body.reason)?;
-    if body.wait_seconds > MAX_DRAIN {
-        let given = body.wait_seconds;
-        return Err(Problem::invalid(format!(
-            "wait_seconds is {given}; valid is 0 to {MAX_DRAIN}"
-        )));
+    let wait = Duration::from_secs(body.wait_seconds);
+    if wait > MAX_WAIT {
+        let (given, max) = (body.wait_seconds, MAX_WAIT.as_secs());
+        return Err(Problem::invalid(format!("wait_seconds is {given}; valid is 0 to {max}")));
     }
     let mode = match body.mode {
         None | Some(Mode::Disable) => DrainMode::Disable,
         Some(Mode::Pause) => DrainMode::Pause,
     };
     let (job, server) = (place.job()?, place.server()?);
-    let wait = Duration::from_secs(body.wait_seconds);
     let drained = place.namespace.operations.drain(&job, &server, mode, &by, wait).await?;
     Ok(answer(!drained.report.failed.is_empty(), drained))
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use coordination::JobName;
 use job_alerts::AlertChannel;
-use outbound::SecretText;
+use outbound::{SecretText, SyntaxFault};
 
 use crate::{Condition, ConditionKind, Expectation, JobPattern};
 use model::FileDoc;
@@ -213,9 +213,9 @@ impl fmt::Debug for WatchFile {
 
 /// Converts an error of the parser. Its own text quotes the line, which may have a secret.
 fn syntax(text: &str, error: &toml::de::Error) -> WatchFileError {
-    let at = error.span().map_or(0, |span| span.start.min(text.len()));
-    let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-    WatchFileError::Syntax { line, reason: error.message().replace('\n', "; ") }
+    let offset = error.span().map(|span| span.start);
+    let SyntaxFault { line, reason } = SyntaxFault::new(text, offset, error.message());
+    WatchFileError::Syntax { line, reason }
 }
 
 /// Adds the condition that a job exists to the others, if the table names it exactly.
