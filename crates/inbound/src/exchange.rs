@@ -17,6 +17,8 @@ struct Shared {
     state: Mutex<State>,
     /// The state has changed, so the deadline may be another one.
     changed: Notify,
+    /// Signals the listener that a connection waits for its next request.
+    idle: Arc<Notify>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +37,9 @@ impl State {
 }
 
 impl Exchange {
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(Shared { state: Mutex::new(State::new()), changed: Notify::new() }))
+    pub(crate) fn new(idle: Arc<Notify>) -> Self {
+        let (state, changed) = (Mutex::new(State::new()), Notify::new());
+        Self(Arc::new(Shared { state, changed, idle }))
     }
 
     /// Declares the request complete. From then on only the deadline of the exchange ends the
@@ -55,6 +58,7 @@ impl Exchange {
     /// again, and another client may take its place.
     pub fn end_answer(&self) {
         self.change(|state| *state = State::new());
+        self.0.idle.notify_one();
     }
 
     /// Returns since when the connection has been waiting for a request; `None` while it is

@@ -1,13 +1,15 @@
 //! Accepting and eviction.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use crate::Bounds;
@@ -63,8 +65,10 @@ impl Listener {
         let mut accepting = Accepting::default();
         let mut evictions = LogGate::default();
         let mut missed_deadlines = LogGate::default();
+        let idle = Arc::new(Notify::new());
         loop {
             let room_at = room_at(&open, max);
+            let has_surplus = open.len() > max;
             let next = accepting.next(&self.listener, self.name, room_at);
             tokio::select! {
                 // Polls connections before accepting: if the request of a connection has arrived,
@@ -73,25 +77,36 @@ impl Listener {
                 (peer, ended) = next_ended(&mut open) => {
                     self.log_end(peer, ended, &mut missed_deadlines);
                 }
-                (stream, peer) = next, if room_at.is_some() => {
-                    if open.len() >= max
-                        && let Some(oldest) = oldest_silent(&open)
-                    {
-                        drop(open.remove(oldest));
-                        if let Some(suppressed) = evictions.pass() {
-                            let name = self.name;
-                            tracing::warn!(
-                                name, max, suppressed,
-                                "closed the oldest silent connection, all places were taken"
-                            );
-                        }
+                // A connection waits for its next request, so that there may be room now.
+                () = idle.notified(), if room_at.is_none() => {}
+                () = sleep_until_some(room_at), if has_surplus => {
+                    self.evict(&mut open, &mut evictions);
+                }
+                (stream, peer) = next, if room_at.is_some() && !has_surplus => {
+                    if open.len() >= max {
+                        self.evict(&mut open, &mut evictions);
                     }
-                    let exchange = Exchange::new();
+                    let exchange = Exchange::new(Arc::clone(&idle));
                     let handled = handle(stream, exchange.clone());
                     let served = bounded(handled, exchange.clone(), self.bounds);
                     open.push(Connection { peer, exchange, served: Box::pin(served) });
                 }
             }
+        }
+    }
+
+    /// Closes the connection that has been silent for longest, if one is silent.
+    fn evict<F>(&self, open: &mut Vec<Connection<F>>, evictions: &mut LogGate) {
+        let Some(oldest) = oldest_silent(open) else { return };
+        drop(open.remove(oldest));
+        if let Some(suppressed) = evictions.pass() {
+            let (name, max) = (self.name, self.bounds.max_connections.max(1));
+            tracing::warn!(
+                name,
+                max,
+                suppressed,
+                "closed the oldest silent connection, all places were taken"
+            );
         }
     }
 
@@ -124,17 +139,24 @@ enum Ended {
     Late(&'static str),
 }
 
-/// Returns when the next connection may be accepted.
+/// Returns when there is room for the next connection, perhaps after the eviction of a silent one.
 ///
 /// It is `None` while every connection is being answered: clients then wait in the queue of the
 /// operating system.
 fn room_at<F>(open: &[Connection<F>], max: usize) -> Option<Instant> {
-    let oldest = || Some(open[oldest_silent(open)?].exchange.silent_since()? + GRACE);
-    match open.len() {
-        n if n < max => Some(Instant::now()),
-        n if n == max => oldest(),
-        // The last silent connection sent its request just before the extra one was accepted.
-        _ => None,
+    if open.len() < max {
+        return Some(Instant::now());
+    }
+    // One connection more than `max` is open if the last silent one sent its request just before
+    // the next one was accepted. Then a silent connection is evicted before another is accepted.
+    Some(open[oldest_silent(open)?].exchange.silent_since()? + GRACE)
+}
+
+/// Waits until a time; without one, forever.
+async fn sleep_until_some(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
     }
 }
 

@@ -140,6 +140,47 @@ async fn kept_connection_without_a_request_is_evicted_the_longest_silent_first()
     exchange_on(&mut first, 5).await;
 }
 
+/// A request that arrives just before its connection would be evicted keeps its place, so that one
+/// connection too many is open. Once both are idle, other clients get a place again.
+#[tokio::test]
+async fn listener_accepts_again_when_connections_beyond_the_limit_become_idle() {
+    let gate = Arc::new(Semaphore::new(0));
+    let (begun, mut begins) = tokio::sync::mpsc::unbounded_channel();
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), "echo port", bounds(1)).await;
+    let (listener, for_handler) = (listener.unwrap(), Arc::clone(&gate));
+    let address = listener.local_addr();
+    let serving = listener.serve(move |mut stream: TcpStream, exchange| {
+        let (gate, begun) = (Arc::clone(&for_handler), begun.clone());
+        async move {
+            loop {
+                let byte = stream.read_u8().await?;
+                exchange.begin_answer();
+                let _ = begun.send(byte);
+                gate.acquire().await.unwrap().forget();
+                stream.write_u8(byte).await?;
+                exchange.end_answer();
+            }
+        }
+    });
+    let _serving = tokio::spawn(serving);
+    let mut streams = Vec::new();
+    for byte in [1, 2] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_u8(byte).await.unwrap();
+        assert_eq!(with_deadline("the begin of an answer", begins.recv()).await, Some(byte));
+        streams.push(stream);
+    }
+    gate.add_permits(8);
+    for (stream, byte) in streams.iter_mut().zip([1, 2]) {
+        assert_eq!(with_deadline("an answer", stream.read_u8()).await.unwrap(), byte);
+    }
+    for byte in [3, 4] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        exchange_on(&mut stream, byte).await;
+        streams.push(stream);
+    }
+}
+
 #[tokio::test]
 async fn deadlines_of_a_kept_connection_start_again_after_each_answer() {
     let gate = Arc::new(Semaphore::new(1));
