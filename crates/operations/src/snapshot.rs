@@ -85,8 +85,9 @@ impl JobSnapshot {
     /// Applies a change of the feed, and returns the kind of the changed node. The snapshot is then
     /// that of all present nodes.
     ///
-    /// A change of one node costs the same for each number of items. A change of the configuration
-    /// costs a decoding of all nodes.
+    /// The cost of a change of one node does not depend on the number of items, with two
+    /// exceptions: a change of an instance or a server that changes which instances can run items
+    /// costs a walk over all items, and a change of the configuration a decoding of all nodes.
     pub(crate) fn apply(&mut self, change: Change) -> Option<NodeKind> {
         let path = change.path()?.clone();
         let kind = self.layout().parse(&path);
