@@ -247,10 +247,7 @@ impl<'a> Scene<'a> {
 
     /// Returns the time at which the present run of an item began, or was first seen.
     pub(super) fn began(&self, item: ShardingItem) -> Option<i64> {
-        let shown = self.job.view().item(item);
-        let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
-        let recorded = record.filter(|record| record.running().is_some()).and_then(|r| r.began_ms);
-        recorded.or(self.seen.memory.running_since(item.index()))
+        self.job.run_start(item).or(self.seen.memory.running_since(item.index()))
     }
 
     fn takes(&self, item: ShardingItem, longest: Duration) -> Verdict {
