@@ -125,6 +125,13 @@ pub(crate) struct Write {
     pub(crate) data: Option<String>,
 }
 
+impl Write {
+    /// Returns the size that counts against the limit of a transaction, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.path.as_str().len() + self.data.as_ref().map_or(0, String::len)
+    }
+}
+
 /// Access to the state of watchers in one registry.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {

@@ -24,7 +24,7 @@ pub(crate) struct Board {
 }
 
 /// One job.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) expectations: Vec<Expectation>,
     pub(crate) states: Vec<Assessment>,
@@ -176,6 +176,13 @@ impl Board {
         }
         found.sort_by(|(a, one), (b, other)| b.cmp(a).then(one.verb.cmp(&other.verb)));
         found.into_iter().map(|(_, notice)| notice).collect()
+    }
+
+    /// Returns a board with copies of the jobs of these notices only.
+    pub(crate) fn jobs_of(&self, notices: &[Notice]) -> Self {
+        let entries = notices.iter().filter_map(|notice| self.jobs.get_key_value(&notice.job));
+        let jobs = entries.map(|(job, entry)| (job.clone(), entry.clone())).collect();
+        Self { jobs, ..Self::default() }
     }
 
     /// Notes that a message of a channel has these parts.

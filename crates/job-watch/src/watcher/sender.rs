@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::board::{Board, Notice};
 use super::compose;
 use super::delivery::{Delivered, Delivery, Outcome};
-use super::unstored::{set_stored, unstored};
+use super::unstored::{set_stored, unstored, unstored_all};
 use crate::WatchFile;
 use crate::store::{
     MessageDoc, OutboxDoc, Phase, SilenceView, Store, StoreError, Stored, Term, Write, encode,
@@ -288,19 +288,21 @@ impl Sender {
         let n = lead.outboxes.get(channel).map_or(0, |outbox| outbox.value.n) + 1;
         let (message, writes, docs) = {
             let mut board = self.board.lock();
-            let message = loop {
+            loop {
                 let waiting = total - notices.len();
                 let message = compose::message(&self.file, &board, &notices, waiting, n);
-                let bytes = encode(&message).len();
-                if bytes <= max_bytes / 2 || notices.len() <= 1 {
-                    break message;
+                let mut reported = board.jobs_of(&notices);
+                reported.mark_reported(&notices, channel, n, now);
+                let (writes, docs) = unstored_all(&mut reported);
+                let message_bytes = encode(&message).len();
+                let bytes = message_bytes + writes.iter().map(Write::bytes).sum::<usize>();
+                let fits = message_bytes <= max_bytes / 2 && bytes <= max_bytes;
+                if fits || notices.len() <= 1 {
+                    board.jobs.append(&mut reported.jobs);
+                    break (message, writes, docs);
                 }
                 notices.truncate(notices.len() / 2);
-            };
-            board.mark_reported(&notices, channel, n, now);
-            let jobs = notices.iter().map(|notice| notice.job.clone());
-            let (writes, docs) = unstored(&mut board, jobs, max_docs, usize::MAX);
-            (message, writes, docs)
+            }
         };
         let doc = OutboxDoc { n, phase: Phase::Sending, at: now, message: Some(message.clone()) };
         self.store_outbox(channel, doc, writes).await?;
