@@ -3,9 +3,30 @@
 use std::collections::BTreeSet;
 
 use coordination::{Dialect, JobName};
+use reg_center::{Lifetime, NodePath, RegistryCenter as _, Txn};
+use serde_json::json;
 
 use super::support::Job;
-use super::support::world::World;
+use super::support::world::{Mode, World};
+
+/// Root of the state of watchers.
+fn state(path: &str) -> NodePath {
+    NodePath::parse(&format!("/watch@-@state{path}")).unwrap()
+}
+
+/// Stores a document of the state of watchers.
+async fn store(world: &World, path: &str, doc: &serde_json::Value) {
+    let txn = Txn::new().create(state(path), doc.to_string(), Lifetime::Persistent);
+    assert!(world.registry.connect().commit(txn).await.unwrap().is_committed());
+}
+
+const SHORT: &str = "[[expect]]\njob = \"report\"\ninstances_at_least = 1";
+const VIOLATED: &str = "[jobs] warning: instances_at_least of job report is violated";
+
+/// The job without its instance, which is a violation at once.
+fn short() -> Job {
+    Job::rust(Dialect::V2).killed(1)
+}
 
 #[tokio::test(start_paused = true)]
 async fn mass_outage_is_reported_within_the_limit_of_a_transaction() {
@@ -32,4 +53,35 @@ async fn mass_outage_is_reported_within_the_limit_of_a_transaction() {
         }
     }
     assert_eq!(jobs.len(), 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_leaves_the_marked_repeat_to_the_next_sender() {
+    let world = World::new();
+    world.put(&short()).await;
+    world.set_mode(Mode::Hang);
+    let first = world.watch(SHORT);
+    world.until_arrived(1).await;
+    // The time limit of the message passes while the watcher waits for its last messages.
+    world.pass(25).await;
+    first.stop().await;
+    world.set_mode(Mode::Accept);
+    let _second = world.watch(SHORT);
+    let arrived = world.until_arrived(2).await;
+    assert_eq!(arrived[1].message.subject, format!("[possible repeat] {VIOLATED}"));
+    world.pass(3_000).await;
+    assert_eq!(world.arrived().len(), 2, "{:?}", world.arrived());
+}
+
+#[tokio::test(start_paused = true)]
+async fn outbox_without_its_message_does_not_block_the_channel() {
+    let world = World::new();
+    store(&world, "/outbox/ops", &json!({"v": 1, "n": 6, "phase": "sending", "at": 0})).await;
+    world.put(&short()).await;
+    let _watcher = world.watch(SHORT);
+    let arrived = world.until_arrived(1).await;
+    assert_eq!(
+        (&arrived[0].message.subject[..], &arrived[0].message.body["message"]),
+        (VIOLATED, &json!(7))
+    );
 }

@@ -10,7 +10,7 @@ use operations::{Freshness, JobSnapshot, LiveNamespace};
 use parking_lot::Mutex;
 
 use super::board::{Board, Entry};
-use super::sender::MessageCounts;
+use super::delivery::MessageCounts;
 use crate::{JobAssessment, NamespaceFacts, prometheus};
 
 /// State of the watcher that other tasks see.
