@@ -44,7 +44,6 @@ pub(crate) struct Sender {
     lead: Option<Lead>,
     /// Session of the sender as the feed shows it.
     shown: Option<SessionId>,
-    is_shown: bool,
     /// This watcher was elected, and no later sender was seen.
     was_last: bool,
     sending: JoinSet<Delivered>,
@@ -71,7 +70,6 @@ impl Sender {
             name,
             lead: None,
             shown: None,
-            is_shown: false,
             was_last: false,
             sending: JoinSet::new(),
             in_flight: BTreeMap::new(),
@@ -106,11 +104,6 @@ impl Sender {
         self.shown = session;
     }
 
-    /// Notes whether the feed shows a complete state.
-    pub(crate) fn see_state(&mut self, is_complete: bool) {
-        self.is_shown = is_complete;
-    }
-
     /// Ends the term in memory; the records are read anew in the next one. Messages that are being
     /// sent continue, because the session lives.
     pub(crate) fn step_down(&mut self) {
@@ -136,7 +129,7 @@ impl Sender {
         if is_other {
             self.was_last = false;
         }
-        if is_other || !self.is_shown {
+        if is_other {
             return Ok(false);
         }
         let Some(term) = self.store.elect(session, &self.name).await? else { return Ok(false) };
