@@ -1,9 +1,17 @@
 //! Watchers and the registry: what they store, its limits, and its faults.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use async_trait::async_trait;
 use coordination::{Dialect, JobName};
-use reg_center::{Lifetime, NodePath, RegistryCenter as _, Txn};
+use job_watch::ConditionKind;
+use parking_lot::Mutex;
+use reg_center::feed::FeedSender;
+use reg_center::{
+    Change, Delegate, Error, Feed, Lifetime, MemoryCenter, NodePath, RegistryCenter, Result, Txn,
+    TxnOutcome, feed,
+};
 use serde_json::json;
 
 use super::support::Job;
@@ -84,4 +92,80 @@ async fn outbox_without_its_message_does_not_block_the_channel() {
         (&arrived[0].message.subject[..], &arrived[0].message.body["message"]),
         (VIOLATED, &json!(7))
     );
+}
+
+/// A registry whose feed of the state of watchers is written by the test, and that can refuse
+/// writes.
+#[derive(Debug)]
+struct Controlled {
+    center: MemoryCenter,
+    state: Mutex<Option<Feed>>,
+    refusal: Option<Error>,
+}
+
+impl Controlled {
+    fn new(world: &World, refusal: Option<Error>) -> (Arc<Self>, FeedSender) {
+        let (sender, feed) = feed::channel();
+        let state = Mutex::new(Some(feed));
+        (Arc::new(Self { center: world.registry.connect(), state, refusal }), sender)
+    }
+}
+
+#[async_trait]
+impl Delegate for Controlled {
+    fn inner(&self) -> &dyn RegistryCenter {
+        &self.center
+    }
+
+    fn watch(&self, root: &NodePath) -> Feed {
+        let own = (*root == state("")).then(|| self.state.lock().take()).flatten();
+        own.unwrap_or_else(|| self.center.watch(root))
+    }
+
+    async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
+        match &self.refusal {
+            Some(error) => Err(error.clone()),
+            None => self.center.commit(txn).await,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silences_hold_while_they_are_read_again() {
+    let world = World::new();
+    world.put(&Job::rust(Dialect::V2)).await;
+    let (center, feed) = Controlled::new(&world, None);
+    feed.send(Change::Init);
+    feed.send(Change::Ready);
+    let _watcher = world.watch_with(SHORT, center);
+    world.until_stored("sender", "test@1").await;
+    world.silence(ConditionKind::InstancesAtLeast, 1_000).await;
+    let silences = state("/silences/report");
+    let silences = world.registry.snapshot().read(&silences).cloned().unwrap();
+    feed.send(Change::Put(silences.clone()));
+    world.pass(10).await;
+    feed.send(Change::Init);
+    world.pass(10).await;
+    world.put(&short()).await;
+    world.pass(100).await;
+    assert!(world.arrived().is_empty(), "the silences are not known: {:?}", world.arrived());
+    feed.send(Change::Entry(silences));
+    feed.send(Change::Ready);
+    let arrived = world.until_arrived(1).await;
+    assert_eq!((arrived[0].seconds, &arrived[0].message.subject[..]), (1_000, VIOLATED));
+}
+
+#[tokio::test(start_paused = true)]
+async fn watcher_ends_at_an_error_that_no_retry_can_cure() {
+    let path = state("/sender");
+    let rejected = Error::Rejected { call: "commit", cause: "quota exceeded".to_owned() };
+    for error in [Error::NotAuthorized { path }, rejected] {
+        let world = World::new();
+        world.put(&short()).await;
+        let (center, feed) = Controlled::new(&world, Some(error.clone()));
+        feed.send(Change::Init);
+        feed.send(Change::Ready);
+        let ended = world.watch_with(SHORT, center).error().await.to_string();
+        assert_eq!(ended, format!("electing the sender: {error}"));
+    }
 }

@@ -89,7 +89,8 @@ impl StoreError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Registry { .. } | Self::Deadline { .. } | Self::Conflict { .. } => true,
+            Self::Registry { source, .. } => source.is_retryable() || source.is_session_lost(),
+            Self::Deadline { .. } | Self::Conflict { .. } => true,
             Self::Newer { .. } | Self::Damaged { .. } | Self::TooLarge { .. } => false,
         }
     }
