@@ -77,6 +77,18 @@ fn item_is_late_after_its_deadline() {
 }
 
 #[test]
+fn state_of_an_idle_item_is_due_at_its_fire_and_then_at_its_deadline() {
+    let job = fresh(Job::rust(Dialect::V3));
+    let mut watched = Watched::new("late_after = \"2m\"");
+    watched.see(Some(&job), BEFORE);
+    for (seconds, due) in [(-1, Some(0)), (0, Some(120)), (119, Some(120)), (120, None)] {
+        let all = watched.see(Some(&job), seconds);
+        let late = all.iter().find(|one| one.expectation == ConditionKind::LateAfter).unwrap();
+        assert_eq!(late.due, due.map(at), "at {seconds}: {late:?}");
+    }
+}
+
+#[test]
 fn lateness_of_java_jobs_is_unknown() {
     for dialect in DIALECTS {
         let java = Job::java(dialect);

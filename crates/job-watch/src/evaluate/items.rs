@@ -14,7 +14,7 @@ use crate::memory::is_item_suspended;
 /// State of one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// The item meets the condition; it may violate it at this time.
+    /// The item meets the condition; its state may change at this time.
     Fine(Option<i64>),
     /// The deadline is running until this time.
     Waits(i64),
@@ -208,7 +208,7 @@ impl<'a> Scene<'a> {
             None => Verdict::Fine(None),
             Some((_, late)) if late <= self.now => Verdict::Violated(late),
             Some((fire, late)) if fire <= self.now => Verdict::Waits(late),
-            Some((_, late)) => Verdict::Fine(Some(late)),
+            Some((fire, _)) => Verdict::Fine(Some(fire)),
         }
     }
 
