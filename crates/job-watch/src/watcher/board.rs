@@ -29,6 +29,9 @@ pub(crate) struct Entry {
     pub(crate) expectations: Vec<Expectation>,
     pub(crate) states: Vec<Assessment>,
     pub(crate) alerts: BTreeMap<ConditionKind, Alert>,
+    /// Last known success of the item that has not succeeded for the longest time, in milliseconds
+    /// since 1970 UTC.
+    pub(crate) oldest_success: Option<i64>,
     memory: Memory,
     exists: bool,
     /// The document can differ from the stored one.
@@ -92,6 +95,9 @@ impl Board {
         let entry = self.jobs.entry(job.clone()).or_default();
         (entry.exists, entry.is_touched) = (exists, true);
         entry.memory.observe(snapshot, &expectations, now);
+        let items = snapshot.into_iter().flat_map(JobSnapshot::items);
+        let successes = items.filter_map(|item| entry.memory.last_success(item.index()));
+        entry.oldest_success = successes.min();
         let seen = Seen { job: snapshot, memory: &entry.memory, history: None };
         let states = if is_judged { evaluate(&expectations, seen, now) } else { Vec::new() };
         log_changes(job, &entry.states, &states);
@@ -240,12 +246,6 @@ impl Entry {
     fn sends_to(&self, kind: ConditionKind, channel: &str) -> bool {
         let is_it = |expectation: &&Expectation| expectation.condition.kind() == kind;
         self.expectations.iter().find(is_it).is_some_and(|e| e.channels.contains(channel))
-    }
-
-    /// Returns the last known success of the item that has not succeeded for the longest time.
-    pub(crate) fn oldest_success(&self, job: &JobSnapshot) -> Option<i64> {
-        let items = job.items().into_iter();
-        items.filter_map(|item| self.memory.last_success(item.index())).min()
     }
 
     /// Removes alerts that are over and of which no channel has to report the end.
