@@ -179,7 +179,7 @@ pub(crate) fn chance(job: &JobSnapshot, item: ShardingItem) -> Option<Chance> {
 }
 
 impl JobSnapshot {
-    /// Returns the exclusive upper bound of the start delay (jitter), in milliseconds; 0 without one.
+    /// Returns the exclusive upper bound of the start delay in milliseconds; 0 without a jitter.
     #[must_use]
     pub fn jitter_ms(&self) -> i64 {
         self.config().and_then(|config| config.jitter_ms).unwrap_or_default().into()
