@@ -113,3 +113,21 @@ fn dashboard_rules_and_page_name_existing_metrics() {
     let dashboard: serde_json::Value = serde_json::from_str(&dashboard).unwrap();
     assert!(dashboard["panels"].as_array().unwrap().len() > 5);
 }
+
+#[test]
+fn each_alert_rule_has_a_test_that_fires_and_one_that_does_not() {
+    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/observability");
+    let read = |file: &str| std::fs::read_to_string(docs.join(file)).unwrap();
+    let (rules, tests) = (read("alerts.yaml"), read("alerts_test.yaml"));
+    let rules = rules.lines().filter_map(|line| line.trim_start().strip_prefix("- alert: "));
+    let expected: BTreeSet<(&str, bool)> =
+        rules.flat_map(|name| [(name, false), (name, true)]).collect();
+    let lines: Vec<&str> = tests.lines().map(str::trim).collect();
+    let found = lines.windows(2).filter_map(|pair| {
+        let name = pair[0].strip_prefix("alertname: ")?;
+        let alerts = pair[1].strip_prefix("exp_alerts:").unwrap();
+        Some((name, alerts.is_empty()))
+    });
+    assert_eq!(found.collect::<BTreeSet<_>>(), expected);
+    assert!(expected.len() > 10, "{expected:?}");
+}
