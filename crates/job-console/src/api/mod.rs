@@ -48,7 +48,7 @@ use crate::console::Shared;
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
 use crate::server::MAX_BODY_BYTES;
-pub(crate) use change_servers::MAX_WAIT;
+pub(crate) use change::MAX_WAIT;
 pub(crate) use events::EventHub;
 
 /// Head of the API's document. The routes add their parts to it.
