@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::access::Caller;
 use crate::api::is_api;
 use crate::problem::{Answer, Problem};
+use crate::server::MAX_BODY_BYTES;
 
 /// Header with the key of a change.
 pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -24,8 +25,6 @@ pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Maximum length of a key, in characters.
 pub(crate) const MAX_KEY: usize = 128;
-/// Maximum size of the body of a change, in bytes. An import of 10 000 jobs is the largest.
-pub(crate) const MAX_BODY: usize = 16 << 20;
 
 /// Limits of the kept answers.
 #[derive(Clone, Copy, Debug)]
@@ -118,12 +117,15 @@ fn panicked() -> Problem {
 impl Answers {
     async fn first_or_repeat(self: Arc<Self>, request: Request, next: Next) -> Answer<Response> {
         let Some(key) = key(request.headers())? else { return Ok(next.run(request).await) };
-        let caller = request.extensions().get::<Caller>();
-        let caller = caller.map(|caller| caller.name.clone()).unwrap_or_default();
+        // The route refuses a request without a caller, whose body must not fill the memory.
+        let Some(caller) = request.extensions().get::<Caller>() else {
+            return Ok(next.run(request).await);
+        };
+        let caller = caller.name.clone();
         let address = request.uri().to_string();
         let identity = (caller, request.method().to_string(), address, key);
         let (parts, body) = request.into_parts();
-        let body = to_bytes(body, MAX_BODY).await.map_err(|_| too_large())?;
+        let body = to_bytes(body, MAX_BODY_BYTES).await.map_err(|_| too_large())?;
         let hash = self.hashes.hash_one(&body);
         if let Some(answer) = self.kept.lock().begin(&identity, hash)? {
             return Ok(answer.replay());
@@ -158,7 +160,7 @@ fn is_kept(status: StatusCode) -> bool {
 }
 
 fn too_large() -> Problem {
-    let detail = format!("the body is larger than {MAX_BODY} bytes, or was not received");
+    let detail = format!("the body is larger than {MAX_BODY_BYTES} bytes, or was not received");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail)
 }
 

@@ -42,10 +42,11 @@ use utoipa_axum::router::UtoipaMethodRouterExt as _;
 use utoipa_axum::routes;
 
 use crate::access::Permission;
-use crate::changes::MAX_BODY;
 use crate::console::Shared;
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
+use crate::server::MAX_BODY_BYTES;
+pub(crate) use change::MAX_WAIT;
 pub(crate) use events::EventHub;
 
 /// Head of the API's document. The routes add their parts to it.
@@ -150,7 +151,7 @@ fn changes(routes: Routes) -> Routes {
 fn bulk_changes(routes: Routes) -> Routes {
     use Permission::{Disable, Import, Pause, Run};
     let import = routes!(transfer::import_jobs);
-    let import = import.layer(DefaultBodyLimit::max(MAX_BODY));
+    let import = import.layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
     routes
         .api_per_job(Run, routes!(bulk::run_jobs))
         .api_per_job(Run, routes!(bulk::rerun_failed_of_jobs))

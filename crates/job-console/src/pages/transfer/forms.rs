@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 use operations::{FieldChange, ImportAct, ImportStep, Report};
 
-use crate::changes::MAX_BODY;
 use crate::pages::act::entries;
 use crate::pages::configure::Fault;
 use crate::pages::configure::preview::confirmation;
 use crate::pages::cx::Cx;
 use crate::pages::widgets::pill;
+use crate::server::MAX_BODY_BYTES;
 use crate::transfer::{LeftOut, Plan};
 
 /// Maximum number of listed jobs. All are counted.
@@ -98,8 +98,8 @@ fn import(cx: &Cx<'_>, given: &Given, fault: Option<&str>) -> Markup {
                 div.field hidden {
                     label for="import-file" { (lang.or_file()) }
                     input #import-file type="file" accept=".json,.yaml,.yml"
-                        data-into="import-document" data-max=(MAX_BODY)
-                        data-fault=(lang.file_too_large(MAX_BODY));
+                        data-into="import-document" data-max=(MAX_BODY_BYTES)
+                        data-fault=(lang.file_too_large(MAX_BODY_BYTES));
                 }
                 div.check {
                     input #import-overwrite type="checkbox" name="overwrite" value="yes"

@@ -25,10 +25,10 @@ use super::summary::Summary;
 use super::{Asked, html as respond, jobs, see_other};
 use crate::access::{Caller, Permission};
 use crate::api::scan;
-use crate::changes::MAX_BODY;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
+use crate::server::MAX_BODY_BYTES;
 use crate::transfer::{Plan, apply, exported, plan};
 use forms::{Given, Preview};
 
@@ -37,7 +37,7 @@ const EXPORT: &str = "/n/{namespace}/transfer/export";
 
 /// Adds the pages. The caller is checked for each job.
 pub(super) fn add(routes: Routes) -> Routes {
-    let import = post(submit).layer(DefaultBodyLimit::max(MAX_BODY));
+    let import = post(submit).layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
     routes
         .page_per_job(Permission::Configure, &Method::GET, PATH, get(show))
         .page_per_job(Permission::Configure, &Method::GET, EXPORT, get(download))
@@ -129,7 +129,8 @@ async fn submit(
 ) -> Answer<Response> {
     let Form(fields) = fields.map_err(|rejection| {
         let text = rejection.body_text();
-        let detail = format!("the form cannot be read: {text}; valid are up to {MAX_BODY} bytes");
+        let detail =
+            format!("the form cannot be read: {text}; valid are up to {MAX_BODY_BYTES} bytes");
         Problem::new(rejection.status(), "invalid-form", detail)
     })?;
     let asked = Asked::new(&uri, &headers, caller);
