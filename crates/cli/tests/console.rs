@@ -170,6 +170,44 @@ async fn registry_of_the_command_line_is_served() {
     served.end().await;
 }
 
+#[tokio::test]
+async fn watcher_of_a_file_judges_all_expectations() {
+    let folder = tempfile::tempdir().unwrap();
+    create_registry(folder.path(), "a.db", "report").await;
+    let expectations = "[[expect]]\njob = \"report\"\ninstances_at_least = 1\n\
+        [[expect]]\njob = \"missing\"\nfailures = 1\n";
+    std::fs::write(folder.path().join("watch.toml"), expectations).unwrap();
+    let file = "[[namespaces]]\nname = \"orders\"\nregistry = \"sqlite:a.db\"\n\
+        watch = \"watch.toml\"\n";
+    std::fs::write(folder.path().join("console.toml"), file).unwrap();
+    let served = Served::start(folder.path(), &["--file", "console.toml"]).await;
+    assert_eq!(served.lines[1], "namespace orders: sqlite:a.db, with a watcher");
+    let is_judged = |alerts: &Value| {
+        let states: Vec<_> = rows(alerts).iter().map(|row| (&row["job"], &row["state"])).collect();
+        states.contains(&(&"missing".into(), &"violated".into())) && alerts["sender"].is_string()
+    };
+    let alerts = served.until("/api/v1/namespaces/orders/alerts", is_judged).await;
+    assert_eq!(alerts["judges_all"], true);
+    assert!(rows(&alerts).iter().any(|row| row["job"] == "report"), "{alerts}");
+    served.end().await;
+}
+
+#[tokio::test]
+async fn unusable_expectations_are_refused_before_the_console_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    create_registry(folder.path(), "a.db", "report").await;
+    std::fs::write(folder.path().join("watch.toml"), "[[expect]]\njob = 1\n").unwrap();
+    let words = ["--registry", "sqlite:a.db", "--listen", "127.0.0.1:0", "--watch"];
+    for (file, expected) in
+        [("watch.toml", "watch.toml: line 2"), ("no.toml", "no.toml cannot be read")]
+    {
+        let (code, message) =
+            refused(console(folder.path(), &[&words[..], &[file]].concat())).await;
+        assert_eq!(code, Some(2), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
 /// The namespace is closed to clients without its credentials.
 #[tokio::test]
 async fn namespace_of_a_file_has_its_own_credentials_only() {
@@ -213,6 +251,8 @@ async fn demonstration_shows_jobs_that_run_and_fail_and_leaves_nothing() {
     });
     let jobs = jobs.await;
     assert!(names(&jobs).len() >= 8, "{jobs}");
+    let is_violated = |alerts: &Value| !rows(alerts).is_empty();
+    served.until("/api/v1/namespaces/demo/alerts?state=violated", is_violated).await;
     let paused = rows(&jobs).iter().find(|job| job["jobName"] == "newsletter");
     assert_eq!(paused.unwrap()["status"], "PAUSED");
     served.end().await;

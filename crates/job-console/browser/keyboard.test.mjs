@@ -42,7 +42,10 @@ async function focus(selector) {
 }
 
 test('g and a letter lead to the sections', async () => {
-  for (const [key, section] of [['j', 'jobs'], ['s', 'servers'], ['r', 'running'], ['d', 'doctor'], ['a', 'audit']]) {
+  const sections = {
+    j: 'jobs', s: 'servers', r: 'running', w: 'alerts', t: 'timeline', d: 'doctor', a: 'audit', x: 'transfer',
+  }
+  for (const [key, section] of Object.entries(sections)) {
     await Promise.all([page.waitForNavigation(), presses('g', key)])
     assert.equal(new URL(page.url()).pathname, `${new URL(home).pathname}/${section}`)
   }

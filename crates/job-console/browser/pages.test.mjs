@@ -74,7 +74,7 @@ async function crawled() {
 
 test('links lead to all sections', () => {
   const kinds = new Set(pages.map(kindOf))
-  for (const section of ['jobs', 'servers', 'running', 'doctor', 'audit', 'about']) {
+  for (const section of ['jobs', 'servers', 'running', 'alerts', 'timeline', 'doctor', 'audit', 'transfer', 'about']) {
     const has = [...kinds].some((kind) => new RegExp(`/${section}\\b`).test(kind))
     assert.ok(has, `no link leads to ${section}: ${[...kinds].join(' ')}`)
   }

@@ -113,9 +113,8 @@ async fn watch(
     let Some(registry) = signals.unless(opening).await else {
         return Ok(ended("stopped before the watcher was connected"));
     };
-    let host = gethostname::gethostname().to_string_lossy().into_owned();
     let channels = counted(file.channel_count(), "channel");
-    let watcher = Watcher::new(file, registry?, format!("{host}@{}", std::process::id()));
+    let watcher = Watcher::new(file, registry?, watcher_name());
     let _metrics = match metrics_port {
         None => None,
         Some(port) => {
@@ -149,6 +148,12 @@ async fn watch(
         Err(WatchError::Store(error)) => Err(store_fault(error)),
         Err(error) => Err(Fault::new(Exit::Unreachable, error)),
     }
+}
+
+/// Returns the name of this process among the watchers of a registry.
+pub(super) fn watcher_name() -> String {
+    let host = gethostname::gethostname().to_string_lossy().into_owned();
+    format!("{host}@{}", std::process::id())
 }
 
 fn ended(text: &str) -> Page {
@@ -288,7 +293,7 @@ async fn silences(cx: &Context<'_>) -> Result<Page, Fault> {
     Ok(Page::new(text, &json!({ "silences": documents })))
 }
 
-fn file_fault(path: &Path, error: &WatchFileError) -> Fault {
+pub(super) fn file_fault(path: &Path, error: &WatchFileError) -> Fault {
     match error {
         WatchFileError::Read { .. } => Fault::usage(error),
         WatchFileError::Syntax { .. } | WatchFileError::Invalid { .. } | _ => {

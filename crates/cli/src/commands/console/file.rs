@@ -36,6 +36,8 @@ struct NamespaceEntry {
     registry: String,
     history: Option<String>,
     history_password: Option<Reference>,
+    /// File of expectations, relative to this one.
+    watch: Option<PathBuf>,
     digest: Option<Reference>,
     tls_ca: Option<PathBuf>,
     tls_cert: Option<PathBuf>,
@@ -131,7 +133,7 @@ impl ConsoleFile {
     /// Returns the namespaces with their registries and histories.
     pub(super) fn sources(&self, path: &Path, cx: &Context<'_>) -> Result<Vec<Source>, Fault> {
         let source = |entry: &NamespaceEntry| {
-            entry.source(cx).map_err(|fault| {
+            entry.source(path.parent().unwrap_or(Path::new("")), cx).map_err(|fault| {
                 let (path, name) = (path.display(), &entry.name);
                 Fault::new(fault.exit(), format!("{path}: namespace {name:?}: {fault}"))
             })
@@ -141,7 +143,7 @@ impl ConsoleFile {
 }
 
 impl NamespaceEntry {
-    fn source(&self, cx: &Context<'_>) -> Result<Source, Fault> {
+    fn source(&self, folder: &Path, cx: &Context<'_>) -> Result<Source, Fault> {
         let target = Target::parse_of_console(&self.registry)
             .map_err(|reason| Fault::usage(format!("registry: {reason}")))?;
         if target == Target::Memory {
@@ -176,7 +178,9 @@ impl NamespaceEntry {
             sasl_password: self.sasl_password.clone().map(|secret| secret.0),
         };
         let connect = cx.connect().with(credentials);
-        Ok(Source { name: self.name.clone(), connect, target, history: self.history()? })
+        let watch = self.watch.as_ref().map(|path| super::watching::read(&folder.join(path)));
+        let (name, history, watch) = (self.name.clone(), self.history()?, watch.transpose()?);
+        Ok(Source { name, connect, target, history, watch })
     }
 
     fn history(&self) -> Result<Option<job_history::HistoryOptions>, Fault> {

@@ -4,6 +4,7 @@ mod access;
 mod demo;
 mod file;
 mod secrets;
+mod watching;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use clap::{Args, Subcommand};
 use futures_util::future::try_join_all;
 use job_console::{Access, Console, Limits, Prefix, Server};
 use job_history::{History, HistoryOptions};
+use job_watch::WatchFile;
 use reg_center::RegistryCenter;
 use serde_json::json;
 
@@ -27,6 +29,7 @@ use crate::target::Target;
 use access::AccessArguments;
 use demo::Demo;
 use file::ConsoleFile;
+use watching::{Watched, Watching};
 
 /// Default address: loopback, because there is no sign-in by default.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
@@ -49,6 +52,10 @@ pub(crate) struct ConsoleArguments {
     /// Show a cluster in memory with jobs that run, fail, hang and fail over, without any server
     #[arg(long)]
     demo: bool,
+    /// Run a watcher with the expectations of this file, as `ejob watch` does, and show the state
+    /// of each of them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "demo"])]
+    watch: Option<PathBuf>,
     #[command(flatten)]
     access: AccessArguments,
     #[command(flatten)]
@@ -75,6 +82,7 @@ struct Source {
     connect: ConnectArguments,
     target: Target,
     history: Option<HistoryOptions>,
+    watch: Option<WatchFile>,
 }
 
 /// A namespace that is served.
@@ -84,6 +92,7 @@ struct Opened {
     registry: String,
     center: Arc<dyn RegistryCenter>,
     history: Option<History>,
+    watched: Option<Watched>,
 }
 
 impl ConsoleArguments {
@@ -150,7 +159,8 @@ impl ConsoleArguments {
             check_exists("--history", url)?;
         }
         let (name, connect) = (name_of(target.namespace()), cx.connect().clone());
-        Ok(vec![Source { name, connect, target, history }])
+        let watch = self.watch.as_deref().map(watching::read).transpose()?;
+        Ok(vec![Source { name, connect, target, history, watch }])
     }
 }
 
@@ -164,16 +174,25 @@ fn name_of(namespace: &str) -> String {
 /// Opens all registries and histories at the same time.
 async fn open_all(sources: Vec<Source>, cx: &Context<'_>) -> Result<Vec<Opened>, Fault> {
     try_join_all(sources.into_iter().map(|source| async {
-        let Source { name, connect, target, history } = source;
+        let Source { name, connect, target, history, watch } = source;
         let named = |fault: Fault| Fault::new(fault.exit(), format!("namespace {name:?}: {fault}"));
         let registry = target.to_string();
+        let watched = match watch {
+            Some(file) => {
+                let session_timeout = Some(watching::SESSION_TIMEOUT);
+                let (connect, target) = (connect.clone(), target.clone());
+                let place = Place { connect, target, may_create: false, session_timeout };
+                Some(Watched { file, center: cx.open(place).await.map_err(named)? })
+            }
+            None => None,
+        };
         let place = Place { connect, target, may_create: false, session_timeout: None };
         let center = cx.open(place).await.map_err(named)?;
         let history = match history {
             Some(options) => Some(History::open(options).await.map_err(|e| named(e.into()))?),
             None => None,
         };
-        Ok(Opened { name, registry, center, history })
+        Ok(Opened { name, registry, center, history, watched })
     }))
     .await
 }
@@ -198,10 +217,20 @@ impl Site {
         cx.print_line(&format!("console: {address}"));
         let sign_in = access.to_string();
         let mut console = Console::new().access(access).prefix(prefix.clone());
-        for Opened { name, registry, center, history } in opened {
-            let beside = if history.is_some() { ", with a history" } else { "" };
+        let mut watching = Watching::default();
+        for Opened { name, registry, center, history, watched } in opened {
+            let beside = match (history.is_some(), watched.is_some()) {
+                (true, true) => ", with a history and a watcher",
+                (true, false) => ", with a history",
+                (false, true) => ", with a watcher",
+                (false, false) => "",
+            };
             cx.print_line(&format!("namespace {name}: {registry}{beside}"));
             console = console.namespace(&name, center, history).map_err(Fault::usage)?;
+            if let Some(watched) = watched {
+                let view = watching.start(&name, watched);
+                console = console.watcher(&name, view).map_err(Fault::usage)?;
+            }
         }
         cx.print_line(&format!("sign-in: {sign_in}"));
         tracing::info!(%address, "the console serves");
@@ -210,6 +239,11 @@ impl Site {
             // The sender is dropped at the signal.
             let _ = stopped.await;
         });
+        let serving = async {
+            let served = serving.await;
+            watching.end().await;
+            served
+        };
         let second_signal = async {
             signals.next().await;
             cx.print_line("leaving: requests are completed; a second signal stops at once");

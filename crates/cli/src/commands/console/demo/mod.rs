@@ -15,6 +15,7 @@ use coordination::JobName;
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use job_history::{History, HistoryOptions};
+use job_watch::WatchFile;
 use lite::{Scheduler, ShardingItem};
 use operations::{By, Operations, Scope};
 use reg_center::{MemoryCenter, MemoryRegistry, RegistryCenter};
@@ -23,7 +24,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::Opened;
+use super::{Opened, Watched};
 use crate::fault::Fault;
 use jobs::DemoJob;
 
@@ -36,6 +37,35 @@ const LOST_AT: i8 = 25;
 const BACK_AT: i8 = 40;
 /// Maximum time for leaving at the end.
 const LEAVE: Duration = Duration::from_secs(2);
+
+/// Expectations of the jobs. Nothing is sent, because there is no channel.
+const EXPECTATIONS: &str = r#"
+name = "demo"
+
+[[expect]]
+job = "*"
+failures = 3
+instances_at_least = 2
+
+[[expect]]
+job = "heartbeat"
+late_after = "5s"
+must_succeed_within = "1m"
+
+[[expect]]
+job = "sync-stock"
+late_after = "10s"
+at_most = "30s"
+severity = "critical"
+
+[[expect]]
+job = "price-update"
+failures = 1
+
+[[expect]]
+job = "nightly-invoices"
+late_after = "5m"
+"#;
 
 /// A running demonstration.
 pub(super) struct Demo {
@@ -74,6 +104,10 @@ impl Demo {
             registry: "three servers in the memory of this process".to_owned(),
             center: Arc::new(self.registry.connect()),
             history: Some(open_history(self.folder.path()).await?),
+            watched: Some(Watched {
+                file: WatchFile::parse(EXPECTATIONS).map_err(Fault::usage)?,
+                center: Arc::new(self.registry.connect()),
+            }),
         })
     }
 

@@ -1,0 +1,60 @@
+//! Watchers that run beside the console, so that it shows the states of all expectations.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use job_watch::{WatchFile, WatchView, Watcher};
+use reg_center::RegistryCenter;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::commands::watch_expectations::{file_fault, watcher_name};
+use crate::fault::Fault;
+
+/// Time without contact after which another watcher sends, as `ejob watch` has by default.
+pub(super) const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time for messages that are being sent at the end, with a reserve for their records.
+const LEAVE: Duration = Duration::from_secs(15);
+
+/// Expectations, and the session of their watcher.
+pub(super) struct Watched {
+    pub(super) file: WatchFile,
+    pub(super) center: Arc<dyn RegistryCenter>,
+}
+
+/// The running watchers.
+#[derive(Default)]
+pub(super) struct Watching {
+    stop: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// Reads a file of expectations.
+pub(super) fn read(path: &Path) -> Result<WatchFile, Fault> {
+    WatchFile::read(path).map_err(|error| file_fault(path, &error))
+}
+
+impl Watching {
+    /// Starts the watcher of a namespace. The console goes on without it if it ends.
+    pub(super) fn start(&mut self, namespace: &str, watched: Watched) -> WatchView {
+        let Watched { file, center } = watched;
+        let watcher = Watcher::new(file, center, watcher_name());
+        let (view, stop, namespace) = (watcher.view(), self.stop.clone(), namespace.to_owned());
+        self.tasks.push(tokio::spawn(async move {
+            if let Err(error) = watcher.run(stop).await {
+                tracing::error!(namespace, %error, "the watcher of the namespace ended");
+            }
+        }));
+        view
+    }
+
+    /// Stops the watchers.
+    pub(super) async fn end(self) {
+        self.stop.cancel();
+        if tokio::time::timeout(LEAVE, join_all(self.tasks)).await.is_err() {
+            tracing::warn!("a watcher did not end in time");
+        }
+    }
+}
