@@ -38,7 +38,8 @@ function kindOf(address) {
 async function crawled() {
   const page = await tab(chromium)
   const linksOf = async () => {
-    const links = await page.$$eval('a[href]', (links) => links.map((link) => link.href))
+    // A download is no page.
+    const links = await page.$$eval('a[href]:not([download])', (links) => links.map((link) => link.href))
     return links.map((link) => link.replace(/#.*/, ''))
   }
   const first = `${running.address}/`
