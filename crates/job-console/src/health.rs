@@ -6,7 +6,6 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::CACHE_CONTROL;
 use axum::response::{IntoResponse, Response};
 use operations::Freshness;
 use serde::Serialize;
@@ -39,5 +38,5 @@ pub(crate) async fn health(State(namespaces): State<Arc<Namespaces>>) -> Respons
         true => (StatusCode::SERVICE_UNAVAILABLE, "loading"),
         false => (StatusCode::OK, "ready"),
     };
-    (code, [(CACHE_CONTROL, "no-store")], Json(Health { status, namespaces })).into_response()
+    (code, Json(Health { status, namespaces })).into_response()
 }

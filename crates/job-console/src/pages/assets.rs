@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use axum::extract::Path;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
@@ -83,10 +83,7 @@ async fn file(Path(name): Path<String>) -> Answer<Response> {
         let detail = format!("the console has no file {name:?}; load the page again");
         Problem::not_found("no-such-file", detail)
     })?;
-    let headers = [
-        (CONTENT_TYPE, asset.kind),
-        (CACHE_CONTROL, "public, max-age=31536000, immutable"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
+    let headers =
+        [(CONTENT_TYPE, asset.kind), (CACHE_CONTROL, "public, max-age=31536000, immutable")];
     Ok((headers, asset.content).into_response())
 }

@@ -43,10 +43,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
-};
+use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -151,18 +148,10 @@ impl Asked {
     }
 }
 
-/// Returns a document as a response that no cache keeps, with a content security policy that allows
-/// nothing inline and nothing from elsewhere.
+/// Returns a document as a response. [`protect`](crate::access::protect) adds the headers that
+/// protect it.
 pub(crate) fn html(status: StatusCode, markup: Markup) -> Response {
-    const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-        connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-    let headers = [
-        (CONTENT_TYPE, "text/html; charset=utf-8"),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (CACHE_CONTROL, "no-store"),
-        (REFERRER_POLICY, "same-origin"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ];
+    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8")];
     (status, headers, markup.into_string()).into_response()
 }
 

@@ -114,7 +114,7 @@ pub(super) async fn stream(
         ends: Instant::now() + LIFETIME,
         _permit: permit,
     };
-    let headers = [("cache-control", "no-store"), ("x-accel-buffering", "no")];
+    let headers = [("x-accel-buffering", "no")];
     Ok((headers, Sse::new(follower.events())).into_response())
 }
 
