@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use operations::{
     DueFire, ItemBrief, JobLine, JobList, JobSnapshot, JobState, first_due_fire, item_briefs,
+    lateness_ms,
 };
 
 use crate::findings::Found;
@@ -91,6 +92,8 @@ fn is_failure(outcome: &str) -> bool {
 
 /// Returns the fire by which a job is late now.
 pub(crate) fn late(line: &JobLine, job: &JobSnapshot, now: Timestamp) -> Option<DueFire> {
+    // The search decodes the records of all items, and the summary says whether it is needed.
+    lateness_ms(line, now.as_millisecond())?;
     let due = first_due_fire(job, Some(line.ready_ms))?;
     due.is_late(now.as_millisecond()).then_some(due)
 }
