@@ -77,10 +77,12 @@ impl Findings {
     ///
     /// While another examination runs, and for a time after a long one, the findings stay as they
     /// are.
-    pub(crate) async fn refresh(namespace: &Arc<Namespace>, now: Timestamp) {
+    pub(crate) async fn refresh(namespace: &Arc<Namespace>) {
         let of = Arc::clone(namespace);
-        let examined =
-            tokio::task::spawn_blocking(move || of.findings.examine(&of.live, now)).await;
+        let examined = tokio::task::spawn_blocking(move || {
+            of.findings.examine(&of.live, of.operations.present());
+        });
+        let examined = examined.await;
         if let Err(error) = examined {
             tracing::error!(namespace = namespace.name, %error, "an examination has failed");
         }

@@ -75,9 +75,9 @@ fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
             }
             td.text {
                 @if let Some(node) = &finding.node {
-                    a href=(cx.here(&format!("registry/{}#{}", encoded(&finding.job), encoded(node)))) {
-                        code { (node) }
-                    }
+                    // The list of nodes has pages, so the path is also its filter.
+                    @let (job, path) = (encoded(&finding.job), encoded(node));
+                    a href=(cx.here(&format!("registry/{job}?q={path}#{path}"))) { code { (node) } }
                 }
             }
             td.text {

@@ -121,7 +121,7 @@ impl Asked {
 
     /// Returns the numbers that each page of a namespace shows.
     pub(crate) async fn summary(&self, namespace: &Arc<Namespace>) -> Summary {
-        Findings::refresh(namespace, self.now).await;
+        Findings::refresh(namespace).await;
         Summary::of(namespace, self.now)
     }
 
