@@ -255,7 +255,6 @@ fn banner(cx: &Cx<'_>) -> Markup {
             (element)
             p #cut.banner hidden { (lang.cut_banner()) " " time #cut-at {} " " span.dim #cut-age {} }
             p #more.banner hidden { button #more-show type="button" {} }
-            p #said.hidden {}
         }
     }
 }
