@@ -2,25 +2,22 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
-use axum::extract::{Form, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::extract::Form;
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use operations::{JobAction, JobSnapshot, Report};
 
-use super::act::{check_age, entries};
+use super::act::{is_done, result};
 use super::configure::preview::confirmation;
-use super::configure::{Fault, by, field};
-use super::cx::{Age, Cx};
-use super::shell::{Body, Section, document};
-use super::summary::Summary;
+use super::cx::Cx;
+use super::jobs;
+use super::request::{Fault, PageRequest, field};
+use super::shell::{Body, Section};
 use super::widgets::pill;
-use super::{Asked, html as respond, jobs, see_other};
-use crate::access::Caller;
+use crate::api::scan;
 use crate::bulk::{Bulk, permission};
-use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
 
@@ -67,86 +64,61 @@ pub(super) fn menu(cx: &Cx<'_>, n: usize) -> Markup {
     }
 }
 
-pub(super) async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let request = Request::of(&namespaces, &asked)?;
-    request.preview(StatusCode::OK, false, None).await
+pub(super) async fn show(request: PageRequest) -> Answer<Response> {
+    Request::of(&request)?.preview(StatusCode::OK, false, None).await
 }
 
 pub(super) async fn submit(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    page: PageRequest,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let request = Request::of(&namespaces, &asked)?;
-    let age = Age::of(request.namespace.live.freshness(), asked.now);
-    check_age(age, field(&fields, "stale").unwrap_or_default())?;
+    let request = Request::of(&page)?;
+    page.confirm_age(&fields)?;
     if field(&fields, "digest") != Some(&*request.digest) {
         return request.preview(StatusCode::CONFLICT, true, None).await;
     }
-    let by = match by(&asked, &fields) {
+    let by = match page.by(&fields) {
         Ok(by) => by,
         Err(fault) => return request.preview(StatusCode::BAD_REQUEST, false, Some(fault)).await,
     };
-    let report = request.bulk.apply(request.namespace, request.jobs.clone(), &by).await;
+    let report = request.bulk.apply(&page.namespace, request.jobs.clone(), &by).await;
     Ok(request.result(&report))
 }
 
 /// An action with the jobs that match at present.
 struct Request<'a> {
-    namespaces: &'a Namespaces,
-    namespace: &'a Arc<Namespace>,
-    asked: &'a Asked,
+    page: &'a PageRequest,
     bulk: Bulk,
     jobs: Vec<Arc<JobSnapshot>>,
     digest: String,
 }
 
 impl<'a> Request<'a> {
-    fn of(namespaces: &'a Namespaces, asked: &'a Asked) -> Answer<Self> {
-        let segments = asked.address.segments();
-        let segment = |at: usize| segments.get(at).copied().unwrap_or_default();
-        let namespace = namespaces.get(segment(1))?;
-        let action = JobAction::ALL.into_iter().find(|one| one.as_str() == segment(3));
+    fn of(page: &'a PageRequest) -> Answer<Self> {
+        let action = JobAction::ALL.into_iter().find(|one| one.as_str() == page.segment(3));
         let action = action.ok_or_else(|| {
-            let detail = format!("/{} is no operation of this console", asked.address.text());
+            let detail = format!("/{} is no operation of this console", page.asked.address.text());
             Problem::not_found("no-such-address", detail)
         })?;
-        let summary = Summary::of(namespace, asked.now);
-        let names = jobs::matching(&asked.cx(Some(namespace), &[], &summary));
-        // A job that has been removed since the summary does not match any more.
-        let jobs: Vec<_> = names.iter().filter_map(|name| namespace.job(name).ok()).collect();
-        let bulk = Bulk { action, caller: asked.caller.clone() };
+        let jobs = jobs::snapshots(page);
+        let bulk = Bulk { action, caller: page.asked.caller.clone() };
         let digest = bulk.digest(&jobs)?;
-        Ok(Self { namespaces, namespace, asked, bulk, jobs, digest })
+        Ok(Self { page, bulk, jobs, digest })
     }
 
     fn respond(&self, status: StatusCode, main: impl FnOnce(&Cx<'_>) -> Markup) -> Response {
-        let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
-        let summary = Summary::of(self.namespace, self.asked.now);
-        let cx = self.asked.cx(Some(self.namespace), &names, &summary);
-        let lang = cx.lang();
-        let body = Body {
-            title: lang.act_title(self.bulk.action.as_str()),
-            crumbs: vec![(lang.jobs(), cx.here(&self.list()))],
+        self.page.respond(status, |cx| Body {
+            title: cx.lang().act_title(self.bulk.action.as_str()),
+            crumbs: vec![(cx.lang().jobs(), cx.here(&self.list()))],
             section: Section::Jobs,
-            main: main(&cx),
+            main: main(cx),
             is_live: false,
-        };
-        respond(status, document(&cx, &body))
+        })
     }
 
     /// Returns the path of the list with the same filters.
     fn list(&self) -> String {
-        let text = self.asked.address.with(&[]);
+        let text = self.page.asked.address.with(&[]);
         let query = text.split_once('?').map(|(_, query)| format!("?{query}"));
         format!("jobs{}", query.unwrap_or_default())
     }
@@ -158,15 +130,12 @@ impl<'a> Request<'a> {
         is_changed: bool,
         fault: Option<Fault>,
     ) -> Answer<Response> {
-        let (bulk, jobs, now) = (self.bulk.clone(), self.jobs.clone(), self.asked.now);
-        let effects = tokio::task::spawn_blocking(move || {
+        let (bulk, jobs, now) = (self.bulk.clone(), self.jobs.clone(), self.page.asked.now);
+        let effects = scan(move || {
             let effect = |job: &Arc<JobSnapshot>| (job.job().to_string(), bulk.preview(job, now));
             jobs.iter().map(effect).collect::<Vec<Effect>>()
         });
-        let effects = effects.await.map_err(|error| {
-            let detail = format!("the preview ended unexpectedly: {error}");
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
-        })?;
+        let effects = effects.await?;
         let back = self.list();
         Ok(self.respond(status, |cx| {
             let lang = cx.lang();
@@ -194,22 +163,12 @@ impl<'a> Request<'a> {
     /// Leads back to the list, or shows what was not changed.
     fn result(&self, report: &Report) -> Response {
         let back = self.list();
-        let is_clean = report.left.iter().all(|entry| entry.as_wanted) && report.failed.is_empty();
-        if is_clean && report.has_changed() {
+        if is_done(report) {
             let separator = if back.contains('?') { '&' } else { '?' };
-            let namespace = super::query::encoded(&self.namespace.name);
-            let path = format!("n/{namespace}/{back}{separator}changed={}", report.done.len());
-            return see_other(&self.asked.root, &path);
+            return self.page.lead_to(&format!("{back}{separator}changed={}", report.done.len()));
         }
         self.respond(StatusCode::OK, |cx| {
-            html! {
-                section.card aria-labelledby="bulk-title" {
-                    h1 #bulk-title { (cx.lang().act_title(self.bulk.action.as_str())) }
-                    p.sub { (cx.lang().result()) }
-                    (entries(cx, report))
-                    div.acts { a.button.primary href=(cx.here(&back)) { (cx.lang().back()) } }
-                }
-            }
+            result(cx, &cx.lang().act_title(self.bulk.action.as_str()), report, &back)
         })
     }
 }

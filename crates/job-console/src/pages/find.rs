@@ -1,39 +1,23 @@
 //! Entries of the palette: pages, jobs and servers that have a text.
 
-use std::sync::Arc;
-
-use axum::Extension;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use maud::{Markup, html};
 
 use super::cx::Cx;
+use super::html as html_response;
+use super::request::PageRequest;
 use super::shell::Section;
-use super::{Asked, html as respond};
-use crate::access::Caller;
-use crate::namespaces::Namespaces;
-use crate::problem::Answer;
 
 /// Maximum number of entries of each kind.
 const MAX: usize = 12;
 
-pub(super) async fn find(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let mut asked = Asked::new(&uri, &headers, caller);
-    let segments = asked.address.segments();
-    let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
+pub(super) async fn find(mut request: PageRequest) -> Response {
     // The entries stand in a page of another depth, which gives its own way to the root.
-    if let Some(root) = asked.address.value("root").filter(|root| is_root(root)) {
-        asked.root = root.to_owned();
+    if let Some(root) = request.asked.address.value("root").filter(|root| is_root(root)) {
+        request.asked.root = root.to_owned();
     }
-    let summary = asked.summary(namespace).await;
-    let cx = asked.cx(Some(namespace), &[], &summary);
-    Ok(respond(StatusCode::OK, entries(&cx)))
+    request.with_cx(|cx| html_response(StatusCode::OK, entries(cx)))
 }
 
 /// Returns true for `./` and for any number of `../`.

@@ -2,14 +2,16 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use coordination::{JobName, ServerIp};
 use maud::{Markup, html};
-use operations::{JobLine, JobState};
+use operations::{JobLine, JobSnapshot, JobState};
 
 use super::bulk;
 use super::cx::Cx;
 use super::query::encoded;
+use super::request::PageRequest;
 use super::shell::{Body, Section};
 use super::summary::moment;
 use super::widgets::{PAGE, empty, job_state, page_number, pager};
@@ -103,11 +105,18 @@ fn has_status(cx: &Cx<'_>, job: &JobLine, status: &str) -> bool {
 }
 
 /// Returns the names of the jobs that meet all filters of the address, in their order.
-pub(super) fn matching(cx: &Cx<'_>) -> Vec<JobName> {
+fn matching(cx: &Cx<'_>) -> Vec<JobName> {
     let status = cx.address.value("status");
     let jobs = filtered(cx).into_iter();
     let jobs = jobs.filter(|job| status.is_none_or(|status| has_status(cx, job, status)));
     jobs.filter_map(|job| JobName::new(&job.job_name).ok()).collect()
+}
+
+/// Returns the jobs that meet all filters of the address of a request.
+pub(super) fn snapshots(request: &PageRequest) -> Vec<Arc<JobSnapshot>> {
+    let names = request.with_cx(matching);
+    // A job that has been removed since the summary does not match any more.
+    names.iter().filter_map(|name| request.namespace.job(name).ok()).collect()
 }
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {

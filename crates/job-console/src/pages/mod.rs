@@ -26,6 +26,7 @@ mod prefs;
 mod query;
 mod reasons;
 mod repair;
+mod request;
 mod running;
 mod servers;
 mod shell;
@@ -59,6 +60,7 @@ use cx::{Age, Cx};
 use history::Past;
 use prefs::Prefs;
 use query::{Address, encoded, root_of};
+use request::PageRequest;
 use shell::{Body, document};
 use summary::Summary;
 use view::View;
@@ -117,12 +119,6 @@ impl Asked {
         let address = Address::of(uri);
         let prefs = Prefs::of(&address, headers);
         Self { root: root_of(uri), prefs, address, caller, now: Timestamp::now() }
-    }
-
-    /// Returns the numbers that each page of a namespace shows.
-    pub(crate) async fn summary(&self, namespace: &Arc<Namespace>) -> Summary {
-        Findings::refresh(namespace).await;
-        Summary::of(namespace, self.now)
     }
 
     /// Returns the context of a page of a namespace.
@@ -191,20 +187,13 @@ fn without_namespaces(cx: &Cx<'_>) -> Body {
 }
 
 /// Shows a page of a namespace.
-async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let segments = asked.address.segments();
-    let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
+async fn show(request: PageRequest) -> Answer<Response> {
+    let (asked, namespace) = (&request.asked, &request.namespace);
     let view = View::at(&asked.address)?;
     let past = Past::of(namespace.history.as_ref(), &view, &asked.address, asked.now).await;
-    let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
-    let summary = asked.summary(namespace).await;
-    let cx = asked.cx(Some(namespace), &names, &summary);
-    let body = view.body(&cx, &view.snapshots(namespace)?, &past)?;
-    Ok(html(StatusCode::OK, document(&cx, &body)))
+    Findings::refresh(namespace).await;
+    request.with_cx(|cx| {
+        let body = view.body(cx, &view.snapshots(namespace)?, &past)?;
+        Ok(html(StatusCode::OK, document(cx, &body)))
+    })
 }

@@ -1,28 +1,21 @@
 //! The repair of one finding: its steps as a dry run, and the guarded transaction.
 
-use std::sync::Arc;
-
-use axum::Extension;
-use axum::extract::{Form, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::extract::Form;
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
-use coordination::JobName;
 use maud::{Markup, html};
-use operations::{Error, Finding, Fix};
+use operations::{Finding, Fix};
 
-use super::act::{check_age, entries};
+use super::act::result;
 use super::configure::preview::confirmation;
-use super::configure::{Fault, by, field};
-use super::cx::{Age, Cx};
+use super::cx::Cx;
 use super::query::encoded;
-use super::shell::{Body, Section, document};
-use super::summary::Summary;
-use super::{Asked, html as respond, see_other};
-use crate::access::{Caller, Permission};
+use super::request::{Fault, PageRequest, field};
+use super::shell::{Body, Section};
+use crate::access::Permission;
 use crate::bulk::digest;
 use crate::findings::finding;
-use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::Answer;
 use crate::routes::Routes;
 
@@ -51,29 +44,18 @@ pub(super) fn link(cx: &Cx<'_>, finding: &Finding) -> Markup {
     html! { @if is_allowed { a.button href=(address) data-dialog { (cx.lang().repair()) "…" } } }
 }
 
-pub(super) async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let (namespace, found) = found(&namespaces, &asked)?;
-    Ok(shown((&namespaces, namespace), &asked, &found, StatusCode::OK, None))
+pub(super) async fn show(request: PageRequest) -> Answer<Response> {
+    let found = found(&request)?;
+    Ok(shown(&request, &found, StatusCode::OK, None))
 }
 
 /// Returns the finding that an address names, if it is still there.
-fn found<'a>(namespaces: &'a Namespaces, asked: &Asked) -> Answer<(&'a Arc<Namespace>, Finding)> {
-    let segments = asked.address.segments();
-    let segment = |at: usize| segments.get(at).copied().unwrap_or_default();
-    let namespace = namespaces.get(segment(1))?;
-    let name = JobName::new(segment(3)).map_err(Error::from)?;
+fn found(request: &PageRequest) -> Answer<Finding> {
+    let (asked, namespace) = (&request.asked, &request.namespace);
     // A job without a configuration has findings, too.
-    let job = namespace.nodes(&name)?;
+    let job = namespace.nodes(&request.job()?)?;
     let code = asked.address.value("code").unwrap_or_default();
-    let now = namespace.operations.present();
-    let found = finding(&job, code, asked.address.value("node"), now)?;
-    Ok((namespace, found))
+    finding(&job, code, asked.address.value("node"), namespace.operations.present())
 }
 
 /// Returns the digest of the steps, so that only those are applied that the reader has seen.
@@ -83,8 +65,7 @@ fn digest_of(finding: &Finding) -> String {
 }
 
 fn shown(
-    (namespaces, namespace): (&Namespaces, &Namespace),
-    asked: &Asked,
+    request: &PageRequest,
     finding: &Finding,
     status: StatusCode,
     again: Option<Again>,
@@ -93,7 +74,7 @@ fn shown(
         Some(Again::Faulty(fault)) => Some(fault),
         Some(Again::Changed) | None => None,
     };
-    page((namespaces, namespace), asked, status, |cx| {
+    page(request, status, |cx| {
         let lang = cx.lang();
         html! {
             section #act-form.card aria-labelledby="act-title" {
@@ -130,60 +111,38 @@ enum Again {
 }
 
 fn page(
-    (namespaces, namespace): (&Namespaces, &Namespace),
-    asked: &Asked,
+    request: &PageRequest,
     status: StatusCode,
     main: impl FnOnce(&Cx<'_>) -> Markup,
 ) -> Response {
-    let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
-    let summary = Summary::of(namespace, asked.now);
-    let cx = asked.cx(Some(namespace), &names, &summary);
-    let body = Body {
+    request.respond(status, |cx| Body {
         title: cx.lang().repair(),
         crumbs: vec![(cx.lang().doctor(), cx.here("doctor"))],
         section: Section::Doctor,
-        main: main(&cx),
+        main: main(cx),
         is_live: false,
-    };
-    respond(status, document(&cx, &body))
+    })
 }
 
 pub(super) async fn submit(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    request: PageRequest,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let (namespace, found) = found(&namespaces, &asked)?;
-    let place = (&*namespaces, &**namespace);
-    let age = Age::of(namespace.live.freshness(), asked.now);
-    check_age(age, field(&fields, "stale").unwrap_or_default())?;
+    let found = found(&request)?;
+    request.confirm_age(&fields)?;
     if field(&fields, "digest") != Some(&*digest_of(&found)) {
-        return Ok(shown(place, &asked, &found, StatusCode::CONFLICT, Some(Again::Changed)));
+        return Ok(shown(&request, &found, StatusCode::CONFLICT, Some(Again::Changed)));
     }
-    let by = match by(&asked, &fields) {
+    let by = match request.by(&fields) {
         Ok(by) => by,
         Err(fault) => {
             let again = Some(Again::Faulty(fault));
-            return Ok(shown(place, &asked, &found, StatusCode::BAD_REQUEST, again));
+            return Ok(shown(&request, &found, StatusCode::BAD_REQUEST, again));
         }
     };
-    let report = namespace.operations.fix(&found, &by).await?;
+    let report = request.namespace.operations.fix(&found, &by).await?;
     if report.has_changed() && report.left.is_empty() && report.failed.is_empty() {
-        let namespace = encoded(&namespace.name);
-        let path = format!("n/{namespace}/doctor?changed={}", report.done.len());
-        return Ok(see_other(&asked.root, &path));
+        return Ok(request.lead_to(&format!("doctor?changed={}", report.done.len())));
     }
-    Ok(page(place, &asked, StatusCode::OK, |cx| {
-        html! {
-            section.card aria-labelledby="act-title" {
-                h1 #act-title { (cx.lang().repair()) }
-                p.sub { (cx.lang().result()) }
-                (entries(cx, &report))
-                div.acts { a.button.primary href=(cx.here("doctor")) { (cx.lang().back()) } }
-            }
-        }
-    }))
+    Ok(page(&request, StatusCode::OK, |cx| result(cx, &cx.lang().repair(), &report, "doctor")))
 }

@@ -23,9 +23,11 @@ use super::history::Past;
 use super::prefs::Prefs;
 use super::query::{Address, root_of};
 use super::shell::register_frame;
+use super::summary::Summary;
 use super::view::View;
 use super::{Asked, Cx};
 use crate::access::Caller;
+use crate::findings::Findings;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::{Answer, Problem};
 
@@ -173,7 +175,8 @@ impl Follower {
     async fn render(&mut self) -> Answer<String> {
         self.asked.now = Timestamp::now();
         let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
-        let summary = self.asked.summary(&self.namespace).await;
+        Findings::refresh(&self.namespace).await;
+        let summary = Summary::of(&self.namespace, self.asked.now);
         let cx = Cx { is_stream: true, ..self.asked.cx(Some(&self.namespace), &names, &summary) };
         let jobs = self.view.snapshots(&self.namespace)?;
         let past = self.past.as_ref().unwrap_or(&Past::Unasked);

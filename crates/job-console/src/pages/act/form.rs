@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::AuditRecord;
 use maud::{Markup, html};
@@ -12,31 +10,19 @@ use operations::{Entry, JobSnapshot, Report, WhatIf, plan_moves, preview};
 use sharding::StrategyRegistry;
 
 use super::target::{Operation, Target};
-use crate::access::Caller;
-use crate::namespaces::Namespaces;
 use crate::pages::cx::{Age, Cx};
+use crate::pages::html as respond;
+use crate::pages::request::PageRequest;
 use crate::pages::shell::{Body, Section, document};
-use crate::pages::{Asked, html as respond};
 use crate::problem::Answer;
 
 /// Maximum number of entries of each list. All are counted.
 const MAX_ENTRIES: usize = 100;
 
-pub(super) async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let segments = asked.address.segments();
-    let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
-    let target = Target::of(&asked.address)?;
-    let jobs = target.jobs(namespace)?;
-    let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
-    let summary = asked.summary(namespace).await;
-    let cx = asked.cx(Some(namespace), &names, &summary);
-    Ok(respond(StatusCode::OK, document(&cx, &page(&cx, &target, &jobs)?)))
+pub(super) async fn show(request: PageRequest) -> Answer<Response> {
+    let target = Target::of(&request.asked.address)?;
+    let jobs = target.jobs(&request.namespace)?;
+    request.with_cx(|cx| Ok(respond(StatusCode::OK, document(cx, &page(cx, &target, &jobs)?))))
 }
 
 fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body> {
@@ -119,6 +105,24 @@ pub(in crate::pages) fn entries(cx: &Cx<'_>, report: &Report) -> Markup {
             @if !entries.is_empty() { (list(cx, &title, class, entries)) }
         }
     }
+}
+
+/// Returns the result of a change that was not made as wanted.
+pub(in crate::pages) fn result(cx: &Cx<'_>, title: &str, report: &Report, back: &str) -> Markup {
+    html! {
+        section.card aria-labelledby="act-title" {
+            h1 #act-title { (title) }
+            p.sub { (cx.lang().result()) }
+            (entries(cx, report))
+            div.acts { a.button.primary href=(cx.here(back)) { (cx.lang().back()) } }
+        }
+    }
+}
+
+/// Returns true if a change was made as wanted, so that its page needs no list.
+pub(in crate::pages) fn is_done(report: &Report) -> bool {
+    let is_clean = report.left.iter().all(|entry| entry.as_wanted) && report.failed.is_empty();
+    is_clean && report.has_changed()
 }
 
 fn list(cx: &Cx<'_>, title: &str, class: &str, entries: &[Entry]) -> Markup {

@@ -1,28 +1,19 @@
 //! The form that silences an expectation, or ends its silence.
 
-use std::sync::Arc;
-
-use axum::Extension;
-use axum::extract::{Form, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::extract::Form;
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use coordination::JobName;
 use job_watch::{ConditionKind, Silence};
 use maud::{Markup, html};
-use operations::Error;
 
-use crate::access::{Caller, Permission};
+use crate::access::Permission;
 use crate::alerts::{end_of, expectation};
-use crate::namespaces::{Namespace, Namespaces};
-use crate::pages::act::check_age;
 use crate::pages::configure::preview::confirmation;
-use crate::pages::configure::{Fault, by, field};
-use crate::pages::cx::{Age, Cx};
-use crate::pages::query::encoded;
-use crate::pages::shell::{Body, Section, choice, document};
-use crate::pages::summary::Summary;
-use crate::pages::{Asked, html as respond, see_other};
+use crate::pages::cx::Cx;
+use crate::pages::request::{Fault, PageRequest, field};
+use crate::pages::shell::{Body, Section, choice};
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
 
@@ -42,42 +33,31 @@ pub(in crate::pages) fn add(routes: Routes) -> Routes {
 
 /// A request about one expectation of a job, which need not exist.
 struct Request<'a> {
-    namespaces: &'a Namespaces,
-    namespace: &'a Arc<Namespace>,
-    asked: &'a Asked,
+    page: &'a PageRequest,
     job: JobName,
     kind: ConditionKind,
 }
 
 impl<'a> Request<'a> {
-    fn of(namespaces: &'a Namespaces, asked: &'a Asked) -> Answer<Self> {
-        let segments = asked.address.segments();
-        let segment = |at: usize| segments.get(at).copied().unwrap_or_default();
-        let namespace = namespaces.get(segment(1))?;
-        let job = JobName::new(segment(3)).map_err(Error::from)?;
-        let kind = expectation(asked.address.value("expectation").unwrap_or_default())?;
-        Ok(Self { namespaces, namespace, asked, job, kind })
+    fn of(page: &'a PageRequest) -> Answer<Self> {
+        let kind = expectation(page.asked.address.value("expectation").unwrap_or_default())?;
+        Ok(Self { page, job: page.job()?, kind })
     }
 
     fn present(&self) -> Option<Silence> {
-        let all = self.namespace.alerts.stored.silences(self.asked.now);
+        let all = self.page.namespace.alerts.stored.silences(self.page.asked.now);
         let of_job = all.into_iter().find(|one| one.job == self.job)?;
         of_job.silences.into_iter().find(|one| one.expectation == self.kind)
     }
 
     fn form(&self, status: StatusCode, fault: Option<&Fault>) -> Response {
-        let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
-        let summary = Summary::of(self.namespace, self.asked.now);
-        let cx = self.asked.cx(Some(self.namespace), &names, &summary);
-        let lang = cx.lang();
-        let body = Body {
-            title: lang.silence(),
-            crumbs: vec![(lang.alerts(), cx.here("alerts"))],
+        self.page.respond(status, |cx| Body {
+            title: cx.lang().silence(),
+            crumbs: vec![(cx.lang().alerts(), cx.here("alerts"))],
             section: Section::Alerts,
-            main: self.main(&cx, fault),
+            main: self.main(cx, fault),
             is_live: false,
-        };
-        respond(status, document(&cx, &body))
+        })
     }
 
     fn main(&self, cx: &Cx<'_>, fault: Option<&Fault>) -> Markup {
@@ -111,28 +91,14 @@ impl<'a> Request<'a> {
     }
 }
 
-async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    Ok(Request::of(&namespaces, &asked)?.form(StatusCode::OK, None))
+async fn show(page: PageRequest) -> Answer<Response> {
+    Ok(Request::of(&page)?.form(StatusCode::OK, None))
 }
 
-async fn submit(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-    Form(fields): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let request = Request::of(&namespaces, &asked)?;
-    let age = Age::of(request.namespace.live.freshness(), asked.now);
-    check_age(age, field(&fields, "stale").unwrap_or_default())?;
-    let by = match by(&asked, &fields) {
+async fn submit(page: PageRequest, Form(fields): Form<Vec<(String, String)>>) -> Answer<Response> {
+    let request = Request::of(&page)?;
+    page.confirm_age(&fields)?;
+    let by = match page.by(&fields) {
         Ok(by) => by,
         Err(fault) => return Ok(request.form(StatusCode::BAD_REQUEST, Some(&fault))),
     };
@@ -150,7 +116,6 @@ async fn submit(
             return Err(Problem::invalid(detail));
         }
     };
-    request.namespace.alerts.silence(&request.job, request.kind, until, &by).await?;
-    let namespace = encoded(&request.namespace.name);
-    Ok(see_other(&asked.root, &format!("n/{namespace}/alerts")))
+    page.namespace.alerts.silence(&request.job, request.kind, until, &by).await?;
+    Ok(page.lead_to("alerts"))
 }

@@ -1,10 +1,7 @@
 //! Requests of the form: edit, preview, write.
 
-use std::sync::Arc;
-
-use axum::Extension;
-use axum::extract::{Form, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::Form;
+use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::JobConfig;
 use maud::{Markup, html};
@@ -14,26 +11,17 @@ use reg_center::Revision;
 use super::form::form;
 use super::preview::{Preview, preview};
 use super::typed::{Typed, WAS};
-use super::{Fault, Fields, by, done, field, page, target};
-use crate::access::Caller;
-use crate::namespaces::{Namespace, Namespaces};
-use crate::pages::Asked;
-use crate::pages::act::check_age;
-use crate::pages::cx::{Age, Cx};
+use super::{done, page, target};
+use crate::namespaces::Namespace;
+use crate::pages::cx::Cx;
+use crate::pages::request::{Fault, Fields, PageRequest, field};
 use crate::problem::{Answer, Problem};
 
-pub(super) async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let (namespace, job) = target(&namespaces, &asked)?;
+pub(super) async fn show(request: PageRequest) -> Answer<Response> {
+    let job = target(&request)?;
     let (config, revision) = stored(&job)?;
     let typed = Typed::of(config, revision);
-    let place = (&*namespaces, &**namespace);
-    Ok(page(place, &asked, StatusCode::OK, |cx| form(cx, &typed, None, None)))
+    Ok(page(&request, StatusCode::OK, |cx| form(cx, &typed, None, None)))
 }
 
 /// Returns the configuration and its revision.
@@ -46,24 +34,18 @@ fn stored(job: &JobSnapshot) -> Answer<(&JobConfig, Revision)> {
 }
 
 pub(super) async fn submit(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    request: PageRequest,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let (namespace, job) = target(&namespaces, &asked)?;
+    let (namespace, job) = (&request.namespace, target(&request)?);
     let typed = Typed::read(&fields)?;
-    let place = (&*namespaces, &**namespace);
     let outcome = match field(&fields, "step") {
         Some("edit") => Outcome::Form(None),
         Some("preview") => previewed(namespace, &job, &typed, None)?,
-        Some("write") => match by(&asked, &fields) {
+        Some("write") => match request.by(&fields) {
             Err(fault) => previewed(namespace, &job, &typed, Some(fault))?,
             Ok(by) => {
-                let age = Age::of(namespace.live.freshness(), asked.now);
-                check_age(age, field(&fields, "stale").unwrap_or_default())?;
+                request.confirm_age(&fields)?;
                 write(namespace, job.job(), &typed, &by).await?
             }
         },
@@ -76,16 +58,16 @@ pub(super) async fn submit(
         Outcome::Form(fault) => {
             let status =
                 fault.as_ref().map_or(StatusCode::OK, |_| StatusCode::UNPROCESSABLE_ENTITY);
-            page(place, &asked, status, |cx| form(cx, &typed, fault.as_ref(), None))
+            page(&request, status, |cx| form(cx, &typed, fault.as_ref(), None))
         }
         Outcome::OutOfDate(config, revision) => {
             let (typed, meanwhile) = typed.rebased(&config, revision);
             let status = StatusCode::PRECONDITION_FAILED;
-            page(place, &asked, status, |cx| form(cx, &typed, None, Some(&meanwhile)))
+            page(&request, status, |cx| form(cx, &typed, None, Some(&meanwhile)))
         }
         Outcome::Preview(changes, fault) => {
             let status = fault.as_ref().map_or(StatusCode::OK, |_| StatusCode::BAD_REQUEST);
-            page(place, &asked, status, |cx| {
+            page(&request, status, |cx| {
                 let hidden = hidden(&typed);
                 let title = cx.lang().change_configuration();
                 let notice = notice(cx, &fields);
@@ -97,7 +79,7 @@ pub(super) async fn submit(
                 )
             })
         }
-        Outcome::Written(updated) => done(&asked, namespace, job.job(), &updated),
+        Outcome::Written(updated) => done(&request, job.job(), &updated),
     })
 }
 

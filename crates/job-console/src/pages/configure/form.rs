@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 use operations::FieldChange;
 
-use super::Fault;
 use super::preview::differences;
 use super::typed::{Typed, Value, WAS};
 use crate::pages::cx::Cx;
+use crate::pages::request::Fault;
 
 /// Fields whose values may have several lines.
 const LONG: [&str; 3] = ["sharding_item_parameters", "job_parameter", "description"];

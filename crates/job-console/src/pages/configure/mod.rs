@@ -16,16 +16,14 @@ use std::sync::Arc;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
-use coordination::{InvalidConfig, JobName};
-use operations::{By, Error, JobSnapshot, Updated};
+use coordination::JobName;
+use operations::{JobSnapshot, Updated};
 
 use super::cx::Cx;
 use super::query::encoded;
-use super::shell::{Body, Section, document};
-use super::summary::Summary;
-use super::{Asked, html as respond, see_other};
+use super::request::PageRequest;
+use super::shell::{Body, Section};
 use crate::access::Permission;
-use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::Answer;
 use crate::routes::Routes;
 
@@ -42,77 +40,36 @@ pub(super) fn add(routes: Routes) -> Routes {
         .page(configure, &Method::POST, RESTORE, post(restore::submit))
 }
 
-/// Fields of a form.
-pub(super) type Fields = [(String, String)];
-
-pub(super) fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
-    fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-}
-
-/// Returns the namespace and the job of an address.
-fn target<'a>(
-    namespaces: &'a Namespaces,
-    asked: &Asked,
-) -> Answer<(&'a Arc<Namespace>, Arc<JobSnapshot>)> {
-    let segments = asked.address.segments();
-    let segment = |at: usize| segments.get(at).copied().unwrap_or_default();
-    let namespace = namespaces.get(segment(1))?;
-    let job = JobName::new(segment(3)).map_err(Error::from)?;
-    Ok((namespace, namespace.job(&job)?))
+/// Returns the job that a request names.
+fn target(request: &PageRequest) -> Answer<Arc<JobSnapshot>> {
+    request.namespace.job(&request.job()?)
 }
 
 /// Responds with a page of a job.
 fn page(
-    (namespaces, namespace): (&Namespaces, &Namespace),
-    asked: &Asked,
+    request: &PageRequest,
     status: StatusCode,
     content: impl FnOnce(&Cx<'_>) -> maud::Markup,
 ) -> Response {
-    let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
-    let summary = Summary::of(namespace, asked.now);
-    let cx = asked.cx(Some(namespace), &names, &summary);
-    let segments = cx.address.segments();
-    let job = segments.get(3).copied().unwrap_or_default().to_owned();
-    let lang = cx.lang();
-    let body = Body {
-        title: lang.change_configuration(),
+    let job = request.segment(3).to_owned();
+    request.respond(status, |cx| Body {
+        title: cx.lang().change_configuration(),
         crumbs: vec![
-            (lang.jobs(), cx.here("jobs")),
+            (cx.lang().jobs(), cx.here("jobs")),
             (job.clone(), cx.job(&job)),
-            (lang.configuration(), format!("{}/configuration", cx.job(&job))),
+            (cx.lang().configuration(), format!("{}/configuration", cx.job(&job))),
         ],
         section: Section::Jobs,
-        main: content(&cx),
+        main: content(cx),
         is_live: false,
-    };
-    respond(status, document(&cx, &body))
+    })
 }
 
 /// Leads to the configuration, with the number of written changes.
-fn done(asked: &Asked, namespace: &Namespace, job: &JobName, updated: &Updated) -> Response {
-    let (namespace, job) = (encoded(&namespace.name), encoded(job.as_str()));
+fn done(request: &PageRequest, job: &JobName, updated: &Updated) -> Response {
     let changed = match updated.report.done.len() {
         0 => String::new(),
         written => format!("?changed={}", updated.changes.len().max(written)),
     };
-    see_other(&asked.root, &format!("n/{namespace}/jobs/{job}/configuration{changed}"))
-}
-
-/// Why a request is answered by its form: the field, and the fault with the valid values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) field: &'static str,
-    pub(super) text: String,
-}
-
-impl From<InvalidConfig> for Fault {
-    fn from(error: InvalidConfig) -> Self {
-        Self { field: error.field, text: error.to_string() }
-    }
-}
-
-/// Returns the author and the reason, or the fault of the reason.
-pub(super) fn by(asked: &Asked, fields: &Fields) -> Result<By, Fault> {
-    By::new(asked.caller.name.clone(), field(fields, "why").unwrap_or_default().trim())
-        .map_err(|error| Fault { field: "why", text: error.to_string() })
+    request.lead_to(&format!("jobs/{}/configuration{changed}", encoded(job.as_str())))
 }

@@ -4,8 +4,8 @@ use coordination::AuditRecord;
 use maud::{Markup, html};
 use operations::FieldChange;
 
-use super::Fault;
 use crate::pages::cx::{Age, Cx};
+use crate::pages::request::Fault;
 
 /// Content of the page.
 pub(super) struct Preview<'a> {

@@ -1,10 +1,7 @@
 //! Restoring a former configuration: preview and write.
 
-use std::sync::Arc;
-
-use axum::Extension;
-use axum::extract::{Form, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::Form;
+use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::FormerConfig;
 use maud::html;
@@ -13,32 +10,22 @@ use operations::{Error, JobSnapshot};
 use super::former::{changes, newest_first, when};
 use super::preview::{Preview, preview};
 use super::typed::revision;
-use super::{Fault, by, done, field, page, target};
-use crate::access::Caller;
-use crate::namespaces::{Namespace, Namespaces};
-use crate::pages::Asked;
-use crate::pages::act::check_age;
-use crate::pages::cx::Age;
+use super::{done, page, target};
+use crate::pages::request::{Fault, PageRequest};
 use crate::problem::{Answer, Problem};
 
-pub(super) async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let (namespace, job) = target(&namespaces, &asked)?;
-    let former = former(&asked, &job)?;
-    shown((&namespaces, namespace), &asked, &job, &former, None)
+pub(super) async fn show(request: PageRequest) -> Answer<Response> {
+    let job = target(&request)?;
+    let former = former(&request, &job)?;
+    shown(&request, &job, &former, None)
 }
 
 /// Returns the former configuration that an address names by the time of its replacement.
 ///
 /// If two were replaced in the same millisecond, it is the later one. The preview shows it.
-fn former(asked: &Asked, job: &JobSnapshot) -> Answer<FormerConfig> {
+fn former(request: &PageRequest, job: &JobSnapshot) -> Answer<FormerConfig> {
     let all = newest_first(job)?;
-    let text = asked.address.value("replaced").unwrap_or_default();
+    let text = request.asked.address.value("replaced").unwrap_or_default();
     let found = all.iter().find(|one| one.replaced_ms.to_string() == text);
     found.cloned().ok_or_else(|| {
         let valid: Vec<_> = all.iter().map(|one| one.replaced_ms.to_string()).collect();
@@ -58,8 +45,7 @@ enum Again {
 }
 
 fn shown(
-    place: (&Namespaces, &Namespace),
-    asked: &Asked,
+    request: &PageRequest,
     job: &JobSnapshot,
     former: &FormerConfig,
     again: Option<Again>,
@@ -71,7 +57,7 @@ fn shown(
         Some(Again::OutOfDate) => (StatusCode::PRECONDITION_FAILED, true, None),
         Some(Again::Faulty(fault)) => (StatusCode::BAD_REQUEST, false, Some(fault)),
     };
-    Ok(page(place, asked, status, |cx| {
+    Ok(page(request, status, |cx| {
         let lang = cx.lang();
         let notice = html! {
             @if is_out_of_date {
@@ -90,27 +76,21 @@ fn shown(
 }
 
 pub(super) async fn submit(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    request: PageRequest,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let (namespace, job) = target(&namespaces, &asked)?;
-    let (former, expected) = (former(&asked, &job)?, revision(&fields)?);
-    let place = (&*namespaces, &**namespace);
-    let by = match by(&asked, &fields) {
+    let (namespace, job) = (&request.namespace, target(&request)?);
+    let (former, expected) = (former(&request, &job)?, revision(&fields)?);
+    let by = match request.by(&fields) {
         Ok(by) => by,
-        Err(fault) => return shown(place, &asked, &job, &former, Some(Again::Faulty(fault))),
+        Err(fault) => return shown(&request, &job, &former, Some(Again::Faulty(fault))),
     };
-    let age = Age::of(namespace.live.freshness(), asked.now);
-    check_age(age, field(&fields, "stale").unwrap_or_default())?;
+    request.confirm_age(&fields)?;
     match namespace.operations.restore_config(job.job(), &former, expected, &by).await {
-        Ok(updated) => Ok(done(&asked, namespace, job.job(), &updated)),
+        Ok(updated) => Ok(done(&request, job.job(), &updated)),
         Err(Error::StaleConfig { .. }) => {
             let present = namespace.operations.job(job.job()).await?;
-            shown(place, &asked, &present, &former, Some(Again::OutOfDate))
+            shown(&request, &present, &former, Some(Again::OutOfDate))
         }
         Err(error) => Err(error.into()),
     }

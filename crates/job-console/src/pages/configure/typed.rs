@@ -4,7 +4,7 @@ use coordination::{InvalidConfig, JobConfig};
 use operations::{ConfigField, FieldChange};
 use reg_center::Revision;
 
-use super::{Fields, field};
+use crate::pages::request::{Fields, field};
 use crate::problem::{Answer, Problem};
 
 /// Prefix of the names of the values from which a form was made.

@@ -1,12 +1,11 @@
 //! The forms of the transfer: export, import, the plan, and the result.
 
 use maud::{Markup, html};
-use operations::{FieldChange, ImportAct, ImportStep, Report};
+use operations::{FieldChange, ImportAct, ImportStep};
 
-use crate::pages::act::entries;
-use crate::pages::configure::Fault;
 use crate::pages::configure::preview::confirmation;
 use crate::pages::cx::Cx;
+use crate::pages::request::Fault;
 use crate::pages::widgets::pill;
 use crate::server::MAX_BODY_BYTES;
 use crate::transfer::{LeftOut, Plan};
@@ -222,17 +221,5 @@ fn details(act: &ImportAct) -> Markup {
                 li { code { (field) } ": " del { code { (from) } } " " ins { code { (to) } } }
             } }
         },
-    }
-}
-
-pub(super) fn result(cx: &Cx<'_>, report: &Report) -> Markup {
-    let lang = cx.lang();
-    html! {
-        section.card aria-labelledby="result-title" {
-            h1 #result-title { (lang.import()) }
-            p.sub { (lang.result()) }
-            (entries(cx, report))
-            div.acts { a.button.primary href=(cx.here("transfer")) { (lang.back()) } }
-        }
     }
 }

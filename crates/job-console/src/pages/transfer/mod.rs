@@ -4,28 +4,22 @@
 
 mod forms;
 
-use std::sync::Arc;
-
-use axum::Extension;
 use axum::extract::rejection::FormRejection;
-use axum::extract::{DefaultBodyLimit, Form, State};
+use axum::extract::{DefaultBodyLimit, Form};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use maud::Markup;
-use operations::{Export, JobSnapshot};
+use operations::{Export, Report};
 
-use super::act::check_age;
-use super::configure::{Fields, by, field};
-use super::cx::{Age, Cx};
-use super::query::encoded;
-use super::shell::{Body, Section, document};
-use super::summary::Summary;
-use super::{Asked, html as respond, jobs, see_other};
-use crate::access::{Caller, Permission};
+use super::act::result;
+use super::cx::Cx;
+use super::jobs;
+use super::request::{Fields, PageRequest, field};
+use super::shell::{Body, Section};
+use crate::access::Permission;
 use crate::api::scan;
-use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
 use crate::server::MAX_BODY_BYTES;
@@ -44,72 +38,35 @@ pub(super) fn add(routes: Routes) -> Routes {
         .page_per_job(Permission::Import, &Method::POST, PATH, import)
 }
 
-/// A request about a namespace.
-struct Request<'a> {
-    namespaces: &'a Namespaces,
-    namespace: &'a Arc<Namespace>,
-    asked: &'a Asked,
+fn respond(
+    request: &PageRequest,
+    status: StatusCode,
+    main: impl FnOnce(&Cx<'_>) -> Markup,
+) -> Response {
+    request.respond(status, |cx| Body {
+        title: cx.lang().transfer(),
+        crumbs: Vec::new(),
+        section: Section::Transfer,
+        main: main(cx),
+        is_live: false,
+    })
 }
 
-impl<'a> Request<'a> {
-    fn of(namespaces: &'a Namespaces, asked: &'a Asked) -> Answer<Self> {
-        let segments = asked.address.segments();
-        let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
-        Ok(Self { namespaces, namespace, asked })
-    }
-
-    /// Returns the jobs that match the filters of the address.
-    fn jobs(&self) -> Vec<Arc<JobSnapshot>> {
-        let summary = Summary::of(self.namespace, self.asked.now);
-        let names = jobs::matching(&self.asked.cx(Some(self.namespace), &[], &summary));
-        // A job that has been removed since the summary does not match any more.
-        names.iter().filter_map(|name| self.namespace.job(name).ok()).collect()
-    }
-
-    fn respond(&self, status: StatusCode, main: impl FnOnce(&Cx<'_>) -> Markup) -> Response {
-        let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
-        let summary = Summary::of(self.namespace, self.asked.now);
-        let cx = self.asked.cx(Some(self.namespace), &names, &summary);
-        let body = Body {
-            title: cx.lang().transfer(),
-            crumbs: Vec::new(),
-            section: Section::Transfer,
-            main: main(&cx),
-            is_live: false,
-        };
-        respond(status, document(&cx, &body))
-    }
-
-    /// Responds with the form, and with the fault of the given document.
-    async fn form(&self, given: &Given, fault: Option<&str>) -> Answer<Response> {
-        let (jobs, caller) = (self.jobs(), self.asked.caller.clone());
-        let (export, left_out) = scan(move || exported(jobs.into_iter(), &caller)).await?;
-        let status =
-            if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-        Ok(self.respond(status, |cx| forms::form(cx, export.jobs.len(), &left_out, given, fault)))
-    }
+/// Responds with the form, and with the fault of the given document.
+async fn form(request: &PageRequest, given: &Given, fault: Option<&str>) -> Answer<Response> {
+    let (jobs, caller) = (jobs::snapshots(request), request.asked.caller.clone());
+    let (export, left_out) = scan(move || exported(jobs.into_iter(), &caller)).await?;
+    let status = if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    Ok(respond(request, status, |cx| forms::form(cx, export.jobs.len(), &left_out, given, fault)))
 }
 
-async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    Request::of(&namespaces, &asked)?.form(&Given::default(), None).await
+async fn show(request: PageRequest) -> Answer<Response> {
+    form(&request, &Given::default(), None).await
 }
 
 /// Sends the export as a file, in the form that `ejob export --form json` writes.
-async fn download(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
-    let request = Request::of(&namespaces, &asked)?;
-    let (jobs, caller) = (request.jobs(), asked.caller.clone());
+async fn download(request: PageRequest) -> Answer<Response> {
+    let (jobs, caller) = (jobs::snapshots(&request), request.asked.caller.clone());
     let text = scan(move || {
         let (export, _) = exported(jobs.into_iter(), &caller);
         serde_json::to_string_pretty(&export).unwrap_or_default() + "\n"
@@ -121,10 +78,7 @@ async fn download(
 }
 
 async fn submit(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    request: PageRequest,
     fields: Result<Form<Vec<(String, String)>>, FormRejection>,
 ) -> Answer<Response> {
     let Form(fields) = fields.map_err(|rejection| {
@@ -133,37 +87,34 @@ async fn submit(
             format!("the form cannot be read: {text}; valid are up to {MAX_BODY_BYTES} bytes");
         Problem::new(rejection.status(), "invalid-form", detail)
     })?;
-    let asked = Asked::new(&uri, &headers, caller);
-    let request = Request::of(&namespaces, &asked)?;
     let given = Given::of(&fields);
     let export = match parsed(&given.document) {
         Ok(export) => export,
-        Err(fault) => return request.form(&given, Some(&fault)).await,
+        Err(fault) => return form(&request, &given, Some(&fault)).await,
     };
-    let planned = plan(request.namespace, &asked.caller, &export, given.overwrite).await;
+    let planned = plan(&request.namespace, &request.asked.caller, &export, given.overwrite).await;
     let planned = match planned {
         Err(problem) if problem.code == "invalid-export" => {
-            return request.form(&given, Some(&problem.detail)).await;
+            return form(&request, &given, Some(&problem.detail)).await;
         }
         planned => planned?,
     };
     let shown = |status, is_changed, fault| {
         let preview = Preview { plan: &planned, given: &given, is_changed, fault };
-        Ok(request.respond(status, |cx| forms::preview(cx, &preview)))
+        Ok(respond(&request, status, |cx| forms::preview(cx, &preview)))
     };
     match field(&fields, "step") {
-        Some("edit") => request.form(&given, None).await,
+        Some("edit") => form(&request, &given, None).await,
         Some("preview") => shown(StatusCode::OK, false, None),
         Some("write") if field(&fields, "digest") != Some(&*planned.digest) => {
             shown(StatusCode::CONFLICT, true, None)
         }
-        Some("write") => match by(&asked, &fields) {
+        Some("write") => match request.by(&fields) {
             Err(fault) => shown(StatusCode::BAD_REQUEST, false, Some(fault)),
             Ok(by) => {
-                let age = Age::of(request.namespace.live.freshness(), asked.now);
-                check_age(age, field(&fields, "stale").unwrap_or_default())?;
-                let report = apply(request.namespace, &planned.steps, &by).await;
-                Ok(request.result(&planned, &report))
+                request.confirm_age(&fields)?;
+                let report = apply(&request.namespace, &planned.steps, &by).await;
+                Ok(imported(&request, &planned, &report))
             }
         },
         other => {
@@ -173,17 +124,13 @@ async fn submit(
     }
 }
 
-impl Request<'_> {
-    /// Leads to the jobs, or shows what was not imported.
-    fn result(&self, planned: &Plan, report: &operations::Report) -> Response {
-        let refused = planned.steps.iter().any(forms::is_refused);
-        if report.has_changed() && report.failed.is_empty() && !refused {
-            let namespace = encoded(&self.namespace.name);
-            let path = format!("n/{namespace}/jobs?changed={}", report.done.len());
-            return see_other(&self.asked.root, &path);
-        }
-        self.respond(StatusCode::OK, |cx| forms::result(cx, report))
+/// Leads to the jobs, or shows what was not imported.
+fn imported(request: &PageRequest, planned: &Plan, report: &Report) -> Response {
+    let refused = planned.steps.iter().any(forms::is_refused);
+    if report.has_changed() && report.failed.is_empty() && !refused {
+        return request.lead_to(&format!("jobs?changed={}", report.done.len()));
     }
+    respond(request, StatusCode::OK, |cx| result(cx, &cx.lang().import(), report, "transfer"))
 }
 
 /// Reads an export. A parser of YAML reads JSON, too.

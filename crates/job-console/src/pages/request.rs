@@ -1,0 +1,119 @@
+//! A request about a namespace, with the parts that pages and forms share.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Response};
+use coordination::{InvalidConfig, JobName};
+use operations::{By, Error};
+
+use super::cx::{Age, Cx};
+use super::query::encoded;
+use super::shell::{Body, document};
+use super::summary::Summary;
+use super::{Asked, html, see_other};
+use crate::access::Caller;
+use crate::console::Shared;
+use crate::namespaces::{Namespace, Namespaces};
+use crate::problem::{Answer, Problem};
+
+/// Fields of a form.
+pub(super) type Fields = [(String, String)];
+
+pub(super) fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+    fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+}
+
+/// Why a request is answered by its form: the field, and the fault with the valid values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) field: &'static str,
+    pub(super) text: String,
+}
+
+impl From<InvalidConfig> for Fault {
+    fn from(error: InvalidConfig) -> Self {
+        Self { field: error.field, text: error.to_string() }
+    }
+}
+
+/// A request about a namespace.
+#[derive(Debug)]
+pub(super) struct PageRequest {
+    pub(super) asked: Asked,
+    pub(super) namespace: Arc<Namespace>,
+    namespaces: Arc<Namespaces>,
+}
+
+impl FromRequestParts<Shared> for PageRequest {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Response> {
+        let caller = Caller::from_request_parts(parts, shared).await?;
+        let asked = Asked::new(&parts.uri, &parts.headers, caller);
+        let namespaces = Arc::clone(&shared.namespaces);
+        match namespaces.get(segment(&asked, 1)).cloned() {
+            Ok(namespace) => Ok(Self { asked, namespace, namespaces }),
+            Err(problem) => Err(problem.into_response()),
+        }
+    }
+}
+
+/// Returns a segment of the path, which each route has.
+fn segment(asked: &Asked, at: usize) -> &str {
+    asked.address.segments.get(at).map(String::as_str).unwrap_or_default()
+}
+
+impl PageRequest {
+    /// Returns a segment of the path, counted from 0.
+    pub(super) fn segment(&self, at: usize) -> &str {
+        segment(&self.asked, at)
+    }
+
+    /// Returns the job that the path names.
+    pub(super) fn job(&self) -> Answer<JobName> {
+        Ok(JobName::new(self.segment(3)).map_err(Error::from)?)
+    }
+
+    /// Calls a function with the context of a page.
+    pub(super) fn with_cx<T>(&self, render: impl FnOnce(&Cx<'_>) -> T) -> T {
+        let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
+        let summary = Summary::of(&self.namespace, self.asked.now);
+        render(&self.asked.cx(Some(&self.namespace), &names, &summary))
+    }
+
+    /// Responds with a page.
+    pub(super) fn respond(
+        &self,
+        status: StatusCode,
+        body: impl FnOnce(&Cx<'_>) -> Body,
+    ) -> Response {
+        self.with_cx(|cx| html(status, document(cx, &body(cx))))
+    }
+
+    /// Leads to a page of the namespace.
+    pub(super) fn lead_to(&self, path: &str) -> Response {
+        let namespace = encoded(&self.namespace.name);
+        see_other(&self.asked.root, &format!("n/{namespace}/{path}"))
+    }
+
+    /// Refuses a change of a reader of old data who has not confirmed it.
+    pub(super) fn confirm_age(&self, fields: &Fields) -> Answer<()> {
+        let age = Age::of(self.namespace.live.freshness(), self.asked.now);
+        if age == Age::Current || field(fields, "stale") == Some("yes") {
+            return Ok(());
+        }
+        let detail = "the console has no contact with the registry; confirm the change by the \
+            field stale with the value yes, or wait until the console is current";
+        Err(Problem::new(StatusCode::CONFLICT, "stale-data", detail))
+    }
+
+    /// Returns the author and the reason, or the fault of the reason.
+    pub(super) fn by(&self, fields: &Fields) -> Result<By, Fault> {
+        let why = field(fields, "why").unwrap_or_default().trim();
+        By::new(self.asked.caller.name.clone(), why)
+            .map_err(|error| Fault { field: "why", text: error.to_string() })
+    }
+}
