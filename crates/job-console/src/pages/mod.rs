@@ -52,6 +52,7 @@ use jiff::Timestamp;
 use maud::Markup;
 
 use crate::access::{Caller, Permission};
+use crate::api::scan;
 use crate::findings::Findings;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::Answer;
@@ -192,8 +193,12 @@ async fn show(request: PageRequest) -> Answer<Response> {
     let view = View::at(&asked.address)?;
     let past = Past::of(namespace.history.as_ref(), &view, &asked.address, asked.now).await;
     Findings::refresh(namespace).await;
-    request.with_cx(|cx| {
-        let body = view.body(cx, &view.snapshots(namespace)?, &past)?;
-        Ok(html(StatusCode::OK, document(cx, &body)))
-    })
+    // A page can visit all nodes of a job, or plan the moves of its items.
+    let rendered = scan(move || {
+        request.with_cx(|cx| {
+            let body = view.body(cx, &view.snapshots(&request.namespace)?, &past)?;
+            Ok(html(StatusCode::OK, document(cx, &body)))
+        })
+    });
+    rendered.await?
 }

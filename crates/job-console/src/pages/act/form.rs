@@ -10,6 +10,7 @@ use operations::{Entry, JobSnapshot, Report, WhatIf, plan_moves, preview};
 use sharding::StrategyRegistry;
 
 use super::target::{Operation, Target};
+use crate::api::scan;
 use crate::pages::cx::{Age, Cx};
 use crate::pages::html as respond;
 use crate::pages::request::PageRequest;
@@ -22,7 +23,11 @@ const MAX_ENTRIES: usize = 100;
 pub(super) async fn show(request: PageRequest) -> Answer<Response> {
     let target = Target::of(&request.asked.address)?;
     let jobs = target.jobs(&request.namespace)?;
-    request.with_cx(|cx| Ok(respond(StatusCode::OK, document(cx, &page(cx, &target, &jobs)?))))
+    // The plan of a server visits the items of all its jobs.
+    let rendered = scan(move || {
+        request.with_cx(|cx| Ok(respond(StatusCode::OK, document(cx, &page(cx, &target, &jobs)?))))
+    });
+    rendered.await?
 }
 
 fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body> {
