@@ -47,7 +47,7 @@ pub(super) fn page(cx: &Cx<'_>, past: &Past) -> Body {
     Body { title, crumbs: Vec::new(), section: Section::Overview, main, is_live: true }
 }
 
-/// Returns one sentence that says how things are.
+/// Returns the number of jobs that need attention, and of runs, in one sentence.
 fn verdict(cx: &Cx<'_>) -> Markup {
     let (lang, summary) = (cx.lang(), cx.summary);
     let (jobs, running) = (summary.jobs().len(), summary.running());

@@ -84,7 +84,7 @@ fn median(fires: &[FireRecord]) -> Option<SignedDuration> {
     lengths.get(lengths.len() / 2).copied()
 }
 
-/// Returns one sentence that says how things are and why, with the operations that help.
+/// Returns the state of the job with its reason in one sentence, and the operations that help.
 fn why(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, median: Option<SignedDuration>) -> Markup {
     let lang = cx.lang();
     let name = line.job_name.as_str();

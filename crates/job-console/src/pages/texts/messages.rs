@@ -330,7 +330,7 @@ counts! {
     n_failing(n) "1 failing", "{n} failing" | "{n} 个失败";
     n_findings(n) "1 finding", "{n} findings" | "{n} 项发现";
     n_unowned(n) "1 item has no owner", "{n} items have no owner" | "{n} 个分片没有所有者";
-    n_pending(n) "1 item moves when its run ends", "{n} items move when their runs end" | "{n} 个分片将在运行结束后移动";
+    n_pending(n) "1 item is pending until its run ends", "{n} items are pending until their runs end" | "{n} 个分片将在运行结束后移动";
     n_orphaned(n) "1 run waits for a takeover", "{n} runs wait for a takeover" | "{n} 次运行等待接管";
     found(n) "1 match", "{n} in all" | "共 {n} 项";
     and_more(n) "and 1 more", "and {n} more" | "另有 {n} 项";
