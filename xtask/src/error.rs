@@ -44,6 +44,8 @@ pub(crate) enum Error {
     Version { command: String, found: String, needed: String },
     #[error("`{line}` has built no program `{name}`")]
     NoProgram { line: String, name: String },
+    #[error("{0}")]
+    Monitoring(String),
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
 }

@@ -14,6 +14,7 @@ mod etcd;
 mod fuzz;
 mod interop;
 mod mariadb;
+mod monitoring;
 mod mutants;
 mod nightly;
 mod postgres;
@@ -39,7 +40,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 20] = [
+const TASKS: [Task; 21] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -127,13 +128,18 @@ const TASKS: [Task; 20] = [
         run: browser::test,
     },
     Task {
+        usage: "monitoring",
+        summary: "metrics, dashboard and alert rules with Prometheus; installs Prometheus",
+        run: monitoring::test,
+    },
+    Task {
         usage: "tidy [--figures] [PATH...]",
         summary: "rules for words, comments and modules; figures of the core's structure",
         run: tidy::run,
     },
     Task {
         usage: "ci [--interop]",
-        summary: "formatting, tidy, lints, documentation, tests on PostgreSQL, MariaDB and etcd, and in a browser",
+        summary: "formatting, tidy, lints, documentation, tests on other servers, with Prometheus and in a browser",
         run: ci::run,
     },
 ];

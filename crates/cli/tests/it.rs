@@ -14,6 +14,7 @@ mod outages;
 mod readme;
 mod registries;
 mod secure;
+mod service;
 mod support;
 #[cfg(target_os = "linux")]
 mod top;

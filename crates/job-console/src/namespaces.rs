@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coordination::{JobName, NodeKind};
 use job_history::History;
-use operations::{JobSnapshot, LiveNamespace, Operations};
+use operations::{Freshness, JobSnapshot, LiveNamespace, Operations};
 use reg_center::RegistryCenter;
 
 use crate::api::EventHub;
@@ -39,10 +39,24 @@ impl Namespace {
     /// Returns a job with a configuration.
     pub(crate) fn job(&self, name: &JobName) -> Answer<Arc<JobSnapshot>> {
         let found = self.live.job(name).filter(|job| job.has_config());
-        found.ok_or_else(|| {
-            let detail = format!("namespace {:?} has no job {name}", self.name);
-            Problem::not_found("no-such-job", detail)
+        found
+            .ok_or_else(|| self.no_such_job(format!("namespace {:?} has no job {name}", self.name)))
+    }
+
+    /// Returns the nodes of a job, which may be leftovers without a configuration.
+    pub(crate) fn nodes(&self, name: &JobName) -> Answer<Arc<JobSnapshot>> {
+        self.live.job(name).ok_or_else(|| {
+            self.no_such_job(format!("namespace {:?} has no node of job {name}", self.name))
         })
+    }
+
+    fn no_such_job(&self, detail: String) -> Problem {
+        match self.live.freshness() {
+            Freshness::Loading => Problem::loading(&self.name),
+            Freshness::Current | Freshness::Stale { .. } => {
+                Problem::not_found("no-such-job", detail)
+            }
+        }
     }
 }
 
@@ -78,5 +92,6 @@ impl Namespaces {
 /// Returns true for nodes whose data only callers who may change the configuration see: documents,
 /// which may hold credentials, and nodes of other programs.
 pub(crate) fn may_hold_secrets(kind: Option<&NodeKind>) -> bool {
-    matches!(kind, None | Some(NodeKind::Config | NodeKind::FormerConfigs))
+    use NodeKind::{Config, FormerConfigs, OfItem};
+    matches!(kind, None | Some(Config | FormerConfigs | OfItem(..)))
 }

@@ -1,6 +1,6 @@
 //! Errors as problem documents (RFC 9457).
 
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use operations::Error;
@@ -21,6 +21,9 @@ pub(crate) struct Problem {
     pub(crate) detail: String,
     /// True if the change may have happened: read the job before the request is repeated.
     pub(crate) outcome_unknown: bool,
+    /// Pause before the client repeats the request, in seconds; sent as `Retry-After`.
+    #[serde(skip)]
+    pub(crate) retry_after: Option<u16>,
 }
 
 impl Problem {
@@ -31,11 +34,21 @@ impl Problem {
             status: status.as_u16(),
             detail: detail.into(),
             outcome_unknown: false,
+            retry_after: None,
         }
     }
 
     pub(crate) fn invalid(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid-request", detail)
+    }
+
+    /// The jobs of a namespace are not known yet, which is no absence.
+    pub(crate) fn loading(namespace: &str) -> Self {
+        let detail = format!(
+            "the first snapshot of namespace {namespace:?} is still being read; repeat the request"
+        );
+        let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "loading", detail);
+        Self { retry_after: Some(1), ..problem }
     }
 
     pub(crate) fn not_found(code: &'static str, detail: impl Into<String>) -> Self {
@@ -91,6 +104,9 @@ impl IntoResponse for Problem {
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let kind = HeaderValue::from_static("application/problem+json");
         let mut response = (status, [(CONTENT_TYPE, kind)], body).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
         // A browser gets a page instead.
         response.extensions_mut().insert(self);
         response

@@ -83,6 +83,10 @@ async fn reads_are_refused_while_the_first_snapshot_loads() {
     let got = site.get(&format!("{BASE}/jobs")).await;
     got.problem(503, "loading");
     assert_eq!(got.header("retry-after"), Some("1"));
+    let repair = r#"{"code":"necessary","reason":"test"}"#;
+    let got = site.post(&format!("{BASE}/jobs/report/findings/repair"), repair).await;
+    got.problem(503, "loading");
+    assert_eq!(got.header("retry-after"), Some("1"), "the job is not known to be absent");
     let namespace = site.get(BASE).await.ok();
     assert_eq!(namespace.body["freshness"]["state"], "loading");
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use job_alerts::HttpAlert;
 use job_watch::{Condition, ConditionKind, Severity, WatchFile};
+use outbound::SecretText;
 
 const WHOLE: &str = r#"
 name = "prod"
@@ -121,6 +123,10 @@ fn error_names_field_value_and_valid_values() {
             "channels.ops.url is a plain credential; valid is ${env:NAME}",
         ),
         (
+            channel("kind = \"webhook\"\nurl = \"https://ops:t0ps3cret@example.com/\""),
+            "channels.ops.url is a plain credential; valid is ${env:NAME}",
+        ),
+        (
             channel("kind = \"webhook\"\nurl = \"ftp://example.com/t0ps3cret\""),
             "channels.ops.url is a URL that is neither http nor https",
         ),
@@ -155,4 +161,19 @@ fn secrets_are_not_shown() {
 fn unreadable_file_is_an_error_with_its_path() {
     let error = WatchFile::read("/no/such/file".as_ref()).unwrap_err().to_string();
     assert!(error.starts_with("/no/such/file cannot be read: "), "{error}");
+}
+
+#[test]
+fn file_without_an_end_is_refused() {
+    let error = WatchFile::read("/dev/zero".as_ref()).unwrap_err().to_string();
+    assert_eq!(error, "/dev/zero is over 1048576 bytes; valid is a file of at most 1048576 bytes");
+}
+
+#[test]
+fn channel_of_a_program_needs_a_valid_name() {
+    let made = || HttpAlert::webhook(SecretText::literal("http://127.0.0.1/")).channel().unwrap();
+    let file = || WatchFile::parse("").unwrap();
+    assert_eq!(file().channel("ops", made()).unwrap().channel_count(), 1);
+    let error = file().channel("a/b", made()).unwrap_err().to_string();
+    assert_eq!(error, "channels is \"a/b\"; valid is 1 to 64 letters, digits, - and _");
 }

@@ -6,5 +6,6 @@ mod faults;
 mod file;
 mod metrics;
 mod properties;
+mod registry;
 mod support;
 mod watching;

@@ -58,7 +58,19 @@ impl Namespace {
     /// Returns a job of this name, if one was read.
     #[must_use]
     pub fn job(&self, name: &JobName) -> Option<&JobSnapshot> {
-        self.jobs.iter().find(|job| job.job() == name)
+        let found = self.jobs.binary_search_by(|job| job.job().as_str().cmp(name.as_str()));
+        found.ok().and_then(|at| self.jobs.get(at))
+    }
+
+    /// Returns a job of this name; `None` if there was none.
+    ///
+    /// # Errors
+    /// The error because of which the job could not be read.
+    pub fn stored(&self, name: &JobName) -> Result<Option<&JobSnapshot>> {
+        match self.unread.iter().find(|(unread, _)| unread == name.as_str()) {
+            Some((_, error)) => Err(error.clone()),
+            None => Ok(self.job(name)),
+        }
     }
 }
 

@@ -91,7 +91,7 @@ async fn export_and_import_keep_the_documents() {
     let jobs = export.importable().unwrap();
     let plan = async |overwrite| {
         let namespace = operations.namespace().await.unwrap();
-        plan_import(&jobs, &namespace, overwrite, &strategies, noon())
+        plan_import(&jobs, |name| namespace.stored(name), overwrite, &strategies, noon())
     };
     for step in plan(false).await {
         assert_eq!(step.act, ImportAct::Create, "{step}");
@@ -118,14 +118,14 @@ async fn import_replaces_only_on_request_and_only_the_planned_revision() {
     let operations = world.operations();
     let strategies = StrategyRegistry::default();
     let namespace = operations.namespace().await.unwrap();
-    let stays = &plan_import(&jobs, &namespace, false, &strategies, noon())[0];
+    let stays = &plan_import(&jobs, |name| namespace.stored(name), false, &strategies, noon())[0];
     let line = "keep job, although it differs: sharding_total_count: 3 -> 4";
     assert_eq!(stays.to_string(), line);
     let report = operations.import(stays, &by()).await.unwrap();
     assert!(!report.has_changed(), "{report}");
     assert_eq!(world.stored("/job/config").unwrap(), document);
 
-    let replace = &plan_import(&jobs, &namespace, true, &strategies, noon())[0];
+    let replace = &plan_import(&jobs, |name| namespace.stored(name), true, &strategies, noon())[0];
     assert_eq!(replace.to_string(), "replace job: sharding_total_count: 3 -> 4");
     operations.import(replace, &by()).await.unwrap();
     assert_eq!(world.stored("/job/config").unwrap(), encode_config(&wanted));
@@ -144,7 +144,8 @@ async fn import_keeps_the_stored_java_class() {
     let operations = world.operations();
     let namespace = operations.namespace().await.unwrap();
     let strategies = StrategyRegistry::default();
-    let step = &plan_import(&[wanted.into()], &namespace, true, &strategies, noon())[0];
+    let step =
+        &plan_import(&[wanted.into()], |name| namespace.stored(name), true, &strategies, noon())[0];
     assert_eq!(step.to_string(), "replace job: sharding_total_count: 3 -> 4");
     operations.import(step, &by()).await.unwrap();
     assert!(world.stored("/job/config").unwrap().contains("shardingTotalCount: 4\n"));
@@ -186,7 +187,13 @@ async fn import_rejects_configurations_that_cannot_run() {
         ),
     ];
     for (case, config, part) in rows {
-        let step = &plan_import(&[config.into()], &namespace, false, &strategies, noon())[0];
+        let step = &plan_import(
+            &[config.into()],
+            |name| namespace.stored(name),
+            false,
+            &strategies,
+            noon(),
+        )[0];
         let ImportAct::Refused { reason } = &step.act else { panic!("{case}: {step}") };
         assert!(reason.contains(part), "{case}: {reason}");
     }
@@ -211,7 +218,13 @@ async fn import_rejects_configurations_that_java_cannot_read() {
     let mut unclassed = wanted.clone();
     unclassed.java = JavaSettings::of(Dialect::V2);
     for wanted in [wanted, unclassed] {
-        let step = &plan_import(&[wanted.into()], &namespace, true, &strategies, noon())[0];
+        let step = &plan_import(
+            &[wanted.into()],
+            |name| namespace.stored(name),
+            true,
+            &strategies,
+            noon(),
+        )[0];
         let ImportAct::Refused { reason } = &step.act else { panic!("{step}") };
         assert!(reason.starts_with("cron is"), "{reason}");
     }
@@ -239,7 +252,7 @@ async fn export_and_import_keep_the_template() {
     let strategies = StrategyRegistry::default();
     let plan = async || {
         let namespace = operations.namespace().await.unwrap();
-        plan_import(&jobs, &namespace, false, &strategies, noon())
+        plan_import(&jobs, |name| namespace.stored(name), false, &strategies, noon())
     };
     for step in plan().await {
         let line = format!("create {} from the template report, label eu", step.job);
@@ -272,7 +285,8 @@ async fn import_never_changes_the_template_of_a_job() {
     for (name, part) in rows {
         let config = config(name, Dialect::V2);
         let wanted = Importable { config, template: Some(report(Some("us"))) };
-        let step = &plan_import(&[wanted], &namespace, true, &strategies, noon())[0];
+        let step =
+            &plan_import(&[wanted], |name| namespace.stored(name), true, &strategies, noon())[0];
         let ImportAct::Refused { reason } = &step.act else { panic!("{name}: {step}") };
         assert!(
             reason.contains(part) && reason.ends_with("remove the job first"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgDatabaseError, PgRow, PgSeverity, PgSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection};
 
-use crate::error::{Failure, NO_RIGHT, Result};
+use crate::error::{Failure, NO_DATABASE, NO_RIGHT, Result};
 use crate::{Notify, OpenError, PostgresOptions, Tls};
 
 /// Modes of transactions, because the defaults of the database may be others.
@@ -156,15 +156,28 @@ pub(crate) fn server_options(
     Ok(server)
 }
 
+/// Returns true if the handshake of TLS failed, which a repeat does not change.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other error is one of TLS")]
+fn is_tls(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Tls(_) => true,
+        sqlx::Error::Io(error) => error.kind() == std::io::ErrorKind::InvalidData,
+        _ => false,
+    }
+}
+
 fn failed(options: &PostgresOptions) -> impl Fn(sqlx::Error) -> OpenError + '_ {
     |error| {
         let server = options.server();
-        let cause = error.to_string();
-        let code = error.as_database_error().and_then(|error| error.code());
+        let reported = error.as_database_error();
+        let cause = reported.map_or_else(|| error.to_string(), |error| error.message().to_owned());
+        let code = reported.and_then(|error| error.code());
         match code {
             Some(code) if code.starts_with("28") || code == NO_RIGHT => {
                 OpenError::Refused { server, cause }
             }
+            Some(code) if code == NO_DATABASE => OpenError::NoDatabase { server, cause },
+            None if is_tls(&error) => OpenError::Tls { server, cause },
             _ => OpenError::Unreachable { server, cause },
         }
     }

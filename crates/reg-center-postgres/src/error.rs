@@ -31,6 +31,22 @@ pub enum OpenError {
         /// The reason.
         cause: String,
     },
+    /// The server has no such database.
+    #[error("{server}: {cause}; create the database first")]
+    NoDatabase {
+        /// The address of the server and the database.
+        server: String,
+        /// The reason that the server gave.
+        cause: String,
+    },
+    /// The connection cannot be protected as wanted, or the certificate of the server is not valid.
+    #[error("{server}: TLS: {cause}")]
+    Tls {
+        /// The address of the server and the database.
+        server: String,
+        /// The reason.
+        cause: String,
+    },
     /// The server does not accept the user, the password or the certificate.
     #[error("{server}: access refused: {cause}")]
     Refused {
@@ -100,6 +116,8 @@ pub enum OpenError {
 
 /// SQLSTATE of a missing right.
 pub(crate) const NO_RIGHT: &str = "42501";
+/// SQLSTATE of a missing database.
+pub(crate) const NO_DATABASE: &str = "3D000";
 /// SQLSTATE of the functions: the registry is behind a revision that this program has seen.
 pub(crate) const DATA_LOST: &str = "EJ002";
 /// Classes of SQLSTATE by which the server refuses the values of a statement: data exceptions,

@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+const CONNECT_TIMEOUTS: RangeInclusive<Duration> =
+    Duration::from_millis(1)..=Duration::from_secs(60 * 60);
 const SESSION_TIMEOUTS: RangeInclusive<Duration> =
     Duration::from_millis(500)..=Duration::from_hours(1);
 const REQUEST_TIMEOUTS: RangeInclusive<Duration> =
@@ -50,6 +52,7 @@ pub enum Tls {
 /// | [`namespace`](Self::namespace) | `default` | 1 to 200 letters, digits, `.`, `_`, `-` |
 /// | [`schema`](Self::schema) | `ejob` | 1 to 63 of `a`–`z`, `0`–`9`, `_`, no digit first |
 /// | [`create_if_missing`](Self::create_if_missing) | true | |
+/// | [`connect_timeout`](Self::connect_timeout) | 15 s | 1 ms to 1 h |
 /// | [`session_timeout`](Self::session_timeout) | 10 s | 500 ms to 1 h |
 /// | [`request_timeout`](Self::request_timeout) | a third of the session | 100 ms to 1 min |
 /// | [`notify`](Self::notify) | [`Notify::On`] | |
@@ -82,6 +85,7 @@ pub struct PostgresOptions {
     pub(crate) namespace: String,
     pub(crate) schema: String,
     pub(crate) create_if_missing: bool,
+    pub(crate) connect_timeout: Duration,
     pub(crate) session_timeout: Duration,
     pub(crate) request_timeout: Option<Duration>,
     pub(crate) notify: Notify,
@@ -103,6 +107,7 @@ impl PostgresOptions {
             namespace: "default".to_owned(),
             schema: "ejob".to_owned(),
             create_if_missing: true,
+            connect_timeout: Duration::from_secs(15),
             session_timeout: Duration::from_secs(10),
             request_timeout: None,
             notify: Notify::On,
@@ -148,6 +153,14 @@ impl PostgresOptions {
     #[must_use]
     pub fn create_if_missing(mut self, create: bool) -> Self {
         self.create_if_missing = create;
+        self
+    }
+
+    /// Sets the limit of the wait for a server that cannot be reached, or that is starting, until
+    /// opening a center fails. An opened center reconnects without a limit.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
         self
     }
 
@@ -251,6 +264,7 @@ impl PostgresOptions {
         }
         let (requests, polls) = (self.requests(), self.polls());
         let rows = [
+            ("connect_timeout", self.connect_timeout, CONNECT_TIMEOUTS, "1 ms to 1 h"),
             ("session_timeout", self.session_timeout, SESSION_TIMEOUTS, "500 ms to 1 h"),
             ("request_timeout", requests, REQUEST_TIMEOUTS, "100 ms to 1 min"),
             ("poll_interval", polls, POLL_INTERVALS, "10 ms to 1 min"),
@@ -310,6 +324,7 @@ mod tests {
             (options().schema("Jobs"), "schema: \"Jobs\" is invalid, valid is 1 to 63 of a-z"),
             (options().schema("pg_x"), "schema: \"pg_x\" is invalid"),
             (options().schema("a\"; DROP"), "schema: \"a\\\"; DROP\" is invalid"),
+            (options().connect_timeout(ms(0)), "connect_timeout: \"0ns\" is invalid"),
             (options().session_timeout(ms(499)), "session_timeout: \"499ms\" is invalid"),
             (options().request_timeout(ms(99)), "request_timeout: \"99ms\" is invalid"),
             (options().poll_interval(ms(1)), "poll_interval: \"1ms\" is invalid"),

@@ -2,14 +2,19 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use postgres_fixture::{Authority, Server, ServerOptions};
 use reg_center::{Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
 use reg_center_postgres::{OpenError, PostgresCenter, PostgresOptions, Tls};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::behind_proxies::{
     connect, namespace, options_for, path, runtime, server, session_of, soon,
 };
+
+/// Limit of the wait for a server that is away.
+const SHORT: Duration = Duration::from_millis(300);
 
 pub(crate) async fn error_of(options: PostgresOptions) -> OpenError {
     let connected = soon("an answer", PostgresCenter::connect(options)).await;
@@ -101,21 +106,53 @@ fn a_wrong_address_is_named() {
     runtime().block_on(async {
         let address = server().address();
         let rows = [
-            (PostgresOptions::new("127.0.0.1", 1, "postgres"), "postgres://127.0.0.1:1/postgres: "),
+            (
+                PostgresOptions::new("127.0.0.1", 1, "postgres").connect_timeout(SHORT),
+                "postgres://127.0.0.1:1/postgres: ",
+            ),
             (
                 PostgresOptions::new(address.ip().to_string(), address.port(), "none")
                     .user("postgres"),
-                "database \"none\" does not exist",
+                "database \"none\" does not exist; create the database first",
             ),
         ];
         for (options, expected) in rows {
+            let is_away = expected.starts_with("postgres://127.0.0.1:1/");
             let error = error_of(options).await;
-            assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
+            assert_eq!(is_away, matches!(error, OpenError::Unreachable { .. }), "{error:?}");
+            assert_eq!(!is_away, matches!(error, OpenError::NoDatabase { .. }), "{error:?}");
             assert!(error.to_string().contains(expected), "{error}");
         }
         let file = options_for(address).password_file("/no/such/file");
         let error = error_of(file).await.to_string();
         assert!(error.starts_with("password_file: cannot read /no/such/file: "), "{error}");
+    });
+}
+
+/// In a new environment programs and their database start together.
+#[test]
+fn a_server_that_is_starting_is_asked_again() {
+    runtime().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let options = options_for(listener.local_addr().unwrap()).namespace(namespace());
+        let opened = tokio::spawn(PostgresCenter::connect(options));
+        // The first connection ends without an answer. Later ones are those to the server.
+        let (first, _) = soon("the first attempt", listener.accept()).await.unwrap();
+        drop(first);
+        let forwarded = async {
+            loop {
+                let (mut program, _) = listener.accept().await.unwrap();
+                let mut server = TcpStream::connect(server().address()).await.unwrap();
+                tokio::spawn(async move {
+                    tokio::io::copy_bidirectional(&mut program, &mut server).await
+                });
+            }
+        };
+        let center = tokio::select! {
+            () = forwarded => unreachable!("the listener is open"),
+            center = soon("the center connects", opened) => center.unwrap().unwrap(),
+        };
+        assert_eq!(center.children(&NodePath::root()).await.unwrap().unwrap_or_default(), [""; 0]);
     });
 }
 
@@ -164,14 +201,14 @@ fn passwords_come_from_a_file_and_tls_is_verified() {
         assert!(matches!(error, OpenError::Refused { .. }), "{error:?}");
         let shown = format!("{error} {error:?}");
         assert!(!shown.contains("hunter2"), "{shown}");
-        for (case, options) in [
-            ("no TLS", options().tls(Tls::Disable)),
-            ("another authority", options().tls(Tls::VerifyCa).tls_root_cert(&other)),
+        for (expected, options) in [
+            ((true, false), options().tls(Tls::Disable)),
+            ((false, true), options().tls(Tls::VerifyCa).tls_root_cert(&other)),
         ] {
             let error = error_of(options).await;
-            let is_refused =
-                matches!(error, OpenError::Refused { .. } | OpenError::Unreachable { .. });
-            assert!(is_refused, "{case}: {error:?}");
+            let is_refused = matches!(error, OpenError::Refused { .. });
+            let is_untrusted = matches!(error, OpenError::Tls { .. });
+            assert_eq!((is_refused, is_untrusted), expected, "{error:?}");
         }
         // The password of a later connection may be another one.
         server.query("ALTER ROLE postgres PASSWORD 'n3w'").unwrap_or_default();

@@ -172,7 +172,8 @@ impl ImportArguments {
         };
         let strategies = StrategyRegistry::default();
         let now = Timestamp::now();
-        let steps = plan_import(&given.jobs, &present, self.overwrite, &strategies, now);
+        let steps =
+            plan_import(&given.jobs, |name| present.stored(name), self.overwrite, &strategies, now);
         let operations = match operations {
             Some(operations) if self.apply => operations,
             Some(_) | None => return Ok(self.dry_run(&steps, &given)),

@@ -53,7 +53,8 @@ async fn connect(target: &ServerTarget, place: &Place) -> Result<Arc<dyn Registr
 fn prepared(address: &Address, place: &Place) -> Address {
     let mut address = address.clone();
     if let Address::Postgres { options, .. } = &mut address {
-        *options = options.clone().create_if_missing(place.may_create);
+        let limit = place.connect.connect_timeout;
+        *options = options.clone().create_if_missing(place.may_create).connect_timeout(limit);
     }
     if let Address::Etcd { options, .. } = &mut address {
         *options = options.clone().connect_timeout(place.connect.connect_timeout);
@@ -80,7 +81,7 @@ fn of_postgres(
     match error {
         OpenError::Options(error) => of_option(&error.to_string(), named_by),
         OpenError::NoSchema { .. } => place.absent(),
-        OpenError::Unreachable { .. } => Fault::new(
+        OpenError::Unreachable { .. } | OpenError::Tls { .. } => Fault::new(
             Exit::Unreachable,
             format!("{error}; check {named_by} and that the server runs"),
         ),

@@ -17,7 +17,7 @@ pub(super) const ASSIGNMENT_WAIT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) ticket: Ticket,
-    pub(super) plan: Plan,
+    pub(super) plan: Arc<Plan>,
     /// The configuration in force at the decision. Runs that this plan claims use it.
     pub(super) config: Option<Versioned<Arc<JobConfig>>>,
     /// The records that it replaces. Kept, because the view may show the new ones before the reply.
@@ -39,7 +39,7 @@ impl InFlight {
         view: &JobView,
     ) -> Self {
         let replaced = plan.steps.iter().filter_map(|step| replaced_by(step, view)).collect();
-        Self { ticket, plan, config, replaced, stage: Stage::Sent }
+        Self { ticket, plan: Arc::new(plan), config, replaced, stage: Stage::Sent }
     }
 }
 
@@ -56,7 +56,7 @@ fn replaced_by(step: &Step, view: &JobView) -> Option<(ShardingItem, Ledger)> {
 /// therefore waits until the view shows all of this assignment or none, at most `ASSIGNMENT_WAIT`.
 #[derive(Debug)]
 pub(super) struct AssignmentInDoubt {
-    pub(super) plan: Plan,
+    pub(super) plan: Arc<Plan>,
     /// The time since which the view shows a newer assignment record, but not all owners.
     pub(super) shown_since: Option<Duration>,
 }

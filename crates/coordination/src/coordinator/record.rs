@@ -116,9 +116,10 @@ impl Coordinator {
 
     fn apply(&mut self, changes: Vec<Change>, out: &mut Vec<Command>) {
         for change in changes {
-            let item = self.changed_item(&change);
+            let kind = change.path().and_then(|path| self.layout.parse(path));
+            let item = kind.as_ref().and_then(|kind| self.changed_item(kind));
             let all = change == Change::Ready;
-            if let Err(anomaly) = self.view.apply(change) {
+            if let Err(anomaly) = self.view.apply_to(kind, change) {
                 let path = anomaly.path.to_string();
                 out.push(Command::Emit(JobEvent::Anomaly {
                     path,
@@ -134,12 +135,11 @@ impl Coordinator {
     }
 
     /// Returns the item whose record changes, or whose mark changes while it has a local run.
-    fn changed_item(&self, change: &Change) -> Option<ShardingItem> {
-        let node = self.layout.parse(change.path()?)?;
+    fn changed_item(&self, node: &NodeKind) -> Option<ShardingItem> {
         if let NodeKind::Ledger(item) = node {
-            return Some(item);
+            return Some(*item);
         }
-        let (_, item) = Mark::of_node(&node)?;
+        let (_, item) = Mark::of_node(node)?;
         self.local.runs.has(item).then_some(item)
     }
 

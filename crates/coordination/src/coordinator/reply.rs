@@ -38,7 +38,7 @@ impl Coordinator {
             }
             Reply::TooLarge => Stage::BackingOff { until: now.mono + TOO_LARGE_WAIT },
         };
-        let (plan, config) = (flight.plan.clone(), flight.config.clone());
+        let (plan, config) = (Arc::clone(&flight.plan), flight.config.clone());
         let replaced = std::mem::take(&mut flight.replaced);
         match reply {
             Reply::Committed(_) => {
@@ -115,10 +115,14 @@ impl Coordinator {
     }
 
     /// Records the possible effects of a commit with an unknown outcome. The view decides later.
-    fn note_unknown_outcome(&mut self, plan: &Plan, config: Option<&Versioned<Arc<JobConfig>>>) {
+    fn note_unknown_outcome(
+        &mut self,
+        plan: &Arc<Plan>,
+        config: Option<&Versioned<Arc<JobConfig>>>,
+    ) {
         let assigns = plan.assignment().is_some();
         if assigns && !self.in_doubt.iter().any(|assignment| assignment.plan.repeats(plan)) {
-            self.in_doubt.push(AssignmentInDoubt { plan: plan.clone(), shown_since: None });
+            self.in_doubt.push(AssignmentInDoubt { plan: Arc::clone(plan), shown_since: None });
         }
         if plan.steps.iter().any(Step::registers) {
             self.local.session.maybe_registered = true;

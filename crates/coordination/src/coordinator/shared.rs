@@ -145,7 +145,7 @@ impl SharedCoordinator {
 
 impl From<InFlight> for Flight {
     fn from(InFlight { plan, config, .. }: InFlight) -> Self {
-        Self { plan, config }
+        Self { plan: Arc::unwrap_or_clone(plan), config }
     }
 }
 

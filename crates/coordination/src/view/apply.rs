@@ -1,6 +1,6 @@
 //! Application of the feed's changes to the view.
 
-use reg_center::{Change, Node, NodePath};
+use reg_center::{Change, Node};
 use sharding::{InstanceId, ShardingItem};
 
 use super::config::{ConfigStamp, ConfigView};
@@ -19,6 +19,16 @@ impl JobView {
     /// # Errors
     /// [`Anomaly`]: the node has invalid data. The view stays usable without the data.
     pub fn apply(&mut self, change: Change) -> Result<(), Anomaly> {
+        let kind = change.path().and_then(|path| self.layout.parse(path));
+        self.apply_to(kind, change)
+    }
+
+    /// Applies a change to the node of this kind, for callers that have parsed its path already.
+    pub(crate) fn apply_to(
+        &mut self,
+        kind: Option<NodeKind>,
+        change: Change,
+    ) -> Result<(), Anomaly> {
         match change {
             Change::Init => {
                 let incoming = self.empty_snapshot();
@@ -39,12 +49,12 @@ impl JobView {
             Change::Entry(node) | Change::Put(node) => {
                 let view = self.newest();
                 view.revision = view.revision.max(node.stat.modified);
-                view.put(&node).map_err(|reason| Anomaly { path: node.path.clone(), reason })
+                view.put(kind, &node).map_err(|reason| Anomaly { path: node.path.clone(), reason })
             }
-            Change::Gone { path, revision } => {
+            Change::Gone { path: _, revision } => {
                 let view = self.newest();
                 view.revision = view.revision.max(revision.unwrap_or_default());
-                view.remove(&path);
+                view.remove(kind);
                 Ok(())
             }
         }
@@ -79,18 +89,17 @@ impl JobView {
         &self.followed
     }
 
-    /// Returns the kind of a node, unless the node belongs to an item that is not followed. A feed
-    /// may report more nodes than its scope has.
-    fn parse(&self, path: &NodePath) -> Option<NodeKind> {
-        let kind = self.layout.parse(path)?;
-        kind.followed_item().is_none_or(|item| self.followed.has(item)).then_some(kind)
+    /// Returns true unless the node belongs to an item that is not followed. A feed may report more
+    /// nodes than its scope has.
+    fn follows(&self, kind: &NodeKind) -> bool {
+        kind.followed_item().is_none_or(|item| self.followed.has(item))
     }
 
     /// Applies the data of a node. Invalid data replaces the former value, too: by nothing, or by a
     /// value that makes the responsible instance write the node again. A record of a later version
     /// is noted as such, and no duty overwrites it.
-    fn put(&mut self, node: &Node) -> Result<(), String> {
-        let Some(kind) = self.parse(&node.path) else { return Ok(()) };
+    fn put(&mut self, kind: Option<NodeKind>, node: &Node) -> Result<(), String> {
+        let Some(kind) = kind.filter(|kind| self.follows(kind)) else { return Ok(()) };
         let version = node.stat.version;
         match kind {
             NodeKind::Config => self.put_config(node),
@@ -238,8 +247,8 @@ impl JobView {
         fault
     }
 
-    fn remove(&mut self, path: &NodePath) {
-        let Some(kind) = self.parse(path) else { return };
+    fn remove(&mut self, kind: Option<NodeKind>) {
+        let Some(kind) = kind.filter(|kind| self.follows(kind)) else { return };
         match kind {
             NodeKind::Config => self.config = ConfigView::ABSENT,
             NodeKind::Instance(id) => {

@@ -32,7 +32,12 @@ async fn router() -> Router {
     let center = registry.connect();
     for job in ["a-1", "a-2", "b"] {
         let config = encode_config(&JobConfig::new(JobName::new(job).unwrap(), 1));
-        for (path, data) in [("config", config), ("servers/10.0.0.1", String::new())] {
+        let nodes = [
+            ("config", config),
+            ("servers/10.0.0.1", String::new()),
+            ("sharding/0/of-another-program", "text".to_owned()),
+        ];
+        for (path, data) in nodes {
             let path = NodePath::parse(&format!("/{job}/{path}")).unwrap();
             let txn = Txn::new().create(path, data, Lifetime::Persistent);
             assert!(center.commit(txn).await.unwrap().is_committed());
@@ -151,9 +156,12 @@ async fn stored_documents_are_shown_to_callers_that_may_configure_the_job() {
         assert_eq!(former["document"].is_string(), is_shown, "{caller:?} {got}");
         assert_eq!((&former["who"], &former["why"]), (&json!("anna"), &json!("test")));
         assert_eq!(former["changes"][0]["from"], "\"daily\"", "{got}");
-        let path = "jobs/a-1/nodes?below=config";
-        let (_, got) = send(&router, &caller, "GET", path, Value::Null).await;
-        let row = &got["rows"][0];
-        assert_eq!((row["text"].is_string(), row["hidden"] == true), (is_shown, !is_shown));
+        for below in ["config", "sharding/0/of-another-program"] {
+            let path = format!("jobs/a-1/nodes?below={below}");
+            let (_, got) = send(&router, &caller, "GET", &path, Value::Null).await;
+            let row = &got["rows"][0];
+            let shown = (row["text"].is_string(), row["hidden"] == true);
+            assert_eq!(shown, (is_shown, !is_shown), "{below}");
+        }
     }
 }

@@ -7,11 +7,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use coordination::{Layout, NodeKind};
 use jiff::Timestamp;
+use operations::JobSnapshot;
 use reg_center::Node;
 use serde::{Deserialize, Serialize};
 
 use super::paging::{Page, Paging};
 use super::place::Live;
+use super::scan;
 use crate::access::{Caller, Permission};
 use crate::namespaces::may_hold_secrets;
 use crate::problem::Answer;
@@ -86,15 +88,25 @@ pub(super) async fn list_nodes(
     let paging = Paging::<String>::new(query.limit, query.cursor.as_deref())?;
     let (fresh, job) = (live.fresh(), live.nodes()?);
     let may_configure = caller.check(Permission::Configure, Some(job.job().as_str())).is_ok();
+    let below = query.below.unwrap_or_default();
+    let select = move || page_of(&job, &paging, below.trim_matches('/'), may_configure);
+    Ok(fresh.answer(scan(select).await?))
+}
+
+/// Returns the page of the nodes at and below a path in the job. It decodes and sorts all nodes.
+fn page_of(
+    job: &JobSnapshot,
+    paging: &Paging<String>,
+    below: &str,
+    may_configure: bool,
+) -> Page<NodeDetail> {
     let layout = job.view().layout();
     let root = layout.root().to_string();
-    let below = query.below.as_deref().map(|path| path.trim_matches('/')).unwrap_or_default();
     let top = if below.is_empty() { root } else { format!("{root}/{below}") };
     let is_meant = |node: &Node| {
         let rest = node.path.as_str().strip_prefix(top.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    let rows = job.nodes().filter(is_meant).map(|node| (node.path.to_string(), node));
     let fault = |node: &Node| {
         if node.path == layout.config_path() {
             return job.config_fault().map(str::to_owned);
@@ -102,10 +114,9 @@ pub(super) async fn list_nodes(
         let anomaly = job.anomalies().iter().find(|anomaly| anomaly.path == node.path);
         anomaly.map(|anomaly| anomaly.reason.clone())
     };
-    let page = paging.select(rows);
-    Ok(fresh.answer(
-        page.map(|node| NodeDetail { fault: fault(&node), ..detail(layout, &node, may_configure) }),
-    ))
+    let rows = job.nodes().filter(is_meant).map(|node| (node.path.to_string(), node));
+    let page = paging.select_sorted(rows);
+    page.map(|node| NodeDetail { fault: fault(&node), ..detail(layout, &node, may_configure) })
 }
 
 fn detail(layout: &Layout, node: &Node, may_configure: bool) -> NodeDetail {

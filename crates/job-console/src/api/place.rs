@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{FromRequestParts, RawPathParams};
-use axum::http::header::{ETAG, IF_NONE_MATCH, RETRY_AFTER};
+use axum::http::header::{ETAG, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -21,8 +21,6 @@ use crate::problem::{Answer, Problem};
 pub(super) const DATA_AGE: HeaderName = HeaderName::from_static("ejob-data-age-ms");
 /// Sent while later changes are unknown, because the feed is cut.
 pub(super) const DATA_STALE: HeaderName = HeaderName::from_static("ejob-data-stale");
-/// Pause before a client repeats a request while the first snapshot is loading, in seconds.
-const LOADING_PAUSE: HeaderValue = HeaderValue::from_static("1");
 
 /// The namespace that a path names, and the other names in the path.
 pub(super) struct Place {
@@ -79,11 +77,7 @@ impl Place {
 
     /// Returns the nodes of the job, which may be leftovers without a configuration.
     pub(super) fn nodes(&self) -> Answer<Arc<JobSnapshot>> {
-        let name = self.job()?;
-        self.namespace.live.job(&name).ok_or_else(|| {
-            let detail = format!("namespace {:?} has no node of job {name}", self.namespace.name);
-            Problem::not_found("no-such-job", detail)
-        })
+        self.namespace.nodes(&self.job()?)
     }
 }
 
@@ -99,20 +93,14 @@ impl std::ops::Deref for Live {
 }
 
 impl FromRequestParts<Shared> for Live {
-    type Rejection = Response;
+    type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Response> {
-        let place = Place::from_request_parts(parts, shared).await;
-        let place = place.map_err(IntoResponse::into_response)?;
-        if place.namespace.live.freshness() != Freshness::Loading {
-            return Ok(Self(place));
+    async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Answer<Self> {
+        let place = Place::from_request_parts(parts, shared).await?;
+        match place.namespace.live.freshness() {
+            Freshness::Loading => Err(Problem::loading(&place.namespace.name)),
+            Freshness::Current | Freshness::Stale { .. } => Ok(Self(place)),
         }
-        let detail = format!(
-            "the first snapshot of namespace {:?} is still being read; repeat the request",
-            place.namespace.name
-        );
-        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "loading", detail);
-        Err(([(RETRY_AFTER, LOADING_PAUSE)], problem).into_response())
     }
 }
 

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use axum::{Extension, Json};
-use operations::{
-    Error, Export, ImportStep, Importable, JobSnapshot, Namespace, Report, export, plan_import,
-};
+use coordination::JobName;
+use operations::{Error, Export, ImportStep, Importable, JobSnapshot, Report, export, plan_import};
 use serde::{Deserialize, Serialize};
 use sharding::StrategyRegistry;
 
@@ -158,11 +157,9 @@ async fn plan(
 ) -> Answer<(Vec<ImportStep>, String)> {
     let namespace = Arc::clone(&place.namespace);
     scan(move || {
-        let present = jobs.iter().filter_map(|job| namespace.live.job(&job.config.job_name));
-        let jobs_now = present.map(|job| JobSnapshot::clone(&job)).collect();
-        let present = Namespace { jobs: jobs_now, ..Namespace::default() };
+        let stored = |name: &JobName| Ok(namespace.live.job(name));
         let (strategies, now) = (StrategyRegistry::default(), namespace.operations.present());
-        let steps = plan_import(&jobs, &present, overwrite, &strategies, now);
+        let steps = plan_import(&jobs, stored, overwrite, &strategies, now);
         let digest = digest("import", steps.iter().map(ToString::to_string));
         (steps, digest)
     })

@@ -23,7 +23,7 @@ use crate::access::{Caller, Permission};
 use crate::bulk::digest;
 use crate::findings::finding;
 use crate::namespaces::{Namespace, Namespaces};
-use crate::problem::{Answer, Problem};
+use crate::problem::Answer;
 use crate::routes::Routes;
 
 const PATH: &str = "/n/{namespace}/jobs/{job}/repair";
@@ -69,10 +69,7 @@ fn found<'a>(namespaces: &'a Namespaces, asked: &Asked) -> Answer<(&'a Arc<Names
     let namespace = namespaces.get(segment(1))?;
     let name = JobName::new(segment(3)).map_err(Error::from)?;
     // A job without a configuration has findings, too.
-    let job = namespace.live.job(&name).ok_or_else(|| {
-        let detail = format!("namespace {:?} has no node of job {name}", namespace.name);
-        Problem::not_found("no-such-job", detail)
-    })?;
+    let job = namespace.nodes(&name)?;
     let code = asked.address.value("code").unwrap_or_default();
     let now = namespace.operations.present();
     let found = finding(&job, code, asked.address.value("node"), now)?;

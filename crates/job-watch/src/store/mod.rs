@@ -89,7 +89,8 @@ impl StoreError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Registry { .. } | Self::Deadline { .. } | Self::Conflict { .. } => true,
+            Self::Registry { source, .. } => source.is_retryable() || source.is_session_lost(),
+            Self::Deadline { .. } | Self::Conflict { .. } => true,
             Self::Newer { .. } | Self::Damaged { .. } | Self::TooLarge { .. } => false,
         }
     }
@@ -123,6 +124,13 @@ pub(crate) struct Write {
     pub(crate) path: NodePath,
     pub(crate) version: Option<Version>,
     pub(crate) data: Option<String>,
+}
+
+impl Write {
+    /// Returns the size that counts against the limit of a transaction, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.path.as_str().len() + self.data.as_ref().map_or(0, String::len)
+    }
 }
 
 /// Access to the state of watchers in one registry.

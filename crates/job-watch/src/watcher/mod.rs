@@ -29,8 +29,8 @@ use tokio_util::sync::CancellationToken;
 use crate::WatchFile;
 use crate::store::StoreError;
 use board::Board;
+pub use delivery::MessageCounts;
 use engine::Engine;
-pub use sender::MessageCounts;
 pub use view::WatchView;
 
 /// Reason why a watcher ended.

@@ -1,9 +1,11 @@
 //! Import of configurations: the plan, and its execution.
 
+use std::borrow::Borrow;
 use std::fmt;
 
 use coordination::{
-    Dialect, InvalidConfig, JavaSettings, JobConfig, NodeKind, OperatorStep, TemplateRecord,
+    Dialect, InvalidConfig, JavaSettings, JobConfig, JobName, NodeKind, OperatorStep,
+    TemplateRecord,
 };
 use jiff::Timestamp;
 use reg_center::Revision;
@@ -14,7 +16,7 @@ use super::{ExportedTemplate, class_in_root};
 use crate::act::{differences, named, readable_by_peers};
 use crate::change::Planned;
 use crate::operations::Absence;
-use crate::{By, Error, FieldChange, JobSnapshot, Namespace, Operations, Report, Result, validate};
+use crate::{By, Error, FieldChange, JobSnapshot, Operations, Report, Result, validate};
 
 /// A configuration to import, with the template of its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,8 +106,9 @@ impl fmt::Display for ImportStep {
 
 /// Plans the import of configurations into a namespace.
 ///
-/// A configuration is replaced only if `overwrite` is set. The template of a job that exists never
-/// changes.
+/// `stored` returns the nodes of a job, or why they could not be read, such as
+/// [`Namespace::stored`](crate::Namespace::stored). A configuration is replaced only if `overwrite`
+/// is set. The template of a job that exists never changes.
 ///
 /// # Examples
 /// ```
@@ -116,26 +119,27 @@ impl fmt::Display for ImportStep {
 /// let jobs = [JobConfig::new(JobName::new("report")?, 3).into()];
 /// let now = "2024-02-29T12:00:00Z".parse()?;
 /// let strategies = StrategyRegistry::default();
-/// let steps = plan_import(&jobs, &Namespace::default(), false, &strategies, now);
+/// let present = Namespace::default();
+/// let steps = plan_import(&jobs, |name| present.stored(name), false, &strategies, now);
 /// assert_eq!(steps[0].act, ImportAct::Create);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn plan_import(
+pub fn plan_import<S: Borrow<JobSnapshot>>(
     jobs: &[Importable],
-    present: &Namespace,
+    stored: impl Fn(&JobName) -> Result<Option<S>>,
     overwrite: bool,
     strategies: &StrategyRegistry,
     now: Timestamp,
 ) -> Vec<ImportStep> {
     let step = |given: &Importable| {
         let job = given.config.job_name.to_string();
-        let unread = present.unread.iter().find(|(name, _)| *name == job);
-        let stored = present.job(&given.config.job_name);
+        let read = stored(&given.config.job_name);
+        let stored = read.as_ref().ok().and_then(Option::as_ref).map(Borrow::borrow);
         let config = with_stored_class(&given.config, stored);
-        let refusal = match unread {
-            Some((_, error)) => Some(format!("the job in the registry could not be read: {error}")),
-            None => other_origin(given.template.as_ref(), stored),
+        let refusal = match &read {
+            Err(error) => Some(format!("the job in the registry could not be read: {error}")),
+            Ok(_) => other_origin(given.template.as_ref(), stored),
         };
         let act = match (refusal, decide(&config, stored, overwrite)) {
             (Some(reason), _) => ImportAct::Refused { reason },

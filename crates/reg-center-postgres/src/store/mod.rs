@@ -12,6 +12,7 @@ use crate::connection::Connection;
 use crate::error::{Failure, Result};
 use crate::outcome::{self, NODE_COLUMNS, column, counter};
 use crate::sql::{Batch, key, text, texts};
+use crate::worker::RETRY_PAUSES;
 use crate::{OpenError, PostgresOptions, migrate};
 
 pub(crate) use feeds::{News, Positions, Snapshot};
@@ -71,6 +72,33 @@ impl Store {
             session: None,
             trees: BTreeSet::new(),
         })
+    }
+
+    /// Connects for the first time. A server that cannot be reached is asked again until the
+    /// [`connect_timeout`](PostgresOptions::connect_timeout): it may be starting beside this
+    /// program.
+    pub(crate) async fn first(options: &PostgresOptions) -> std::result::Result<Self, OpenError> {
+        let limit = options.connect_timeout;
+        let mut obstacle = OpenError::Unreachable {
+            server: options.server(),
+            cause: format!("no connection within {limit:?}"),
+        };
+        let attempts = async {
+            let mut pause = RETRY_PAUSES[0];
+            loop {
+                match Self::connect(options).await {
+                    Err(error @ OpenError::Unreachable { .. }) => {
+                        tracing::debug!(%error, "the database cannot be reached yet");
+                        obstacle = error;
+                    }
+                    ended => return ended,
+                }
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(RETRY_PAUSES[1]);
+            }
+        };
+        let ended = tokio::time::timeout(limit, attempts).await;
+        ended.unwrap_or(Err(obstacle))
     }
 
     pub(crate) async fn close(self) {

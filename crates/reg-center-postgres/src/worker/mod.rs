@@ -26,7 +26,7 @@ use crate::{OpenError, PostgresOptions};
 const MAX_BATCH: usize = 60;
 /// Shortest and longest delay before the second and later attempts to connect. It doubles with each
 /// attempt.
-const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+pub(crate) const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// Maximum interval at which a center looks for sessions that have ended.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -93,7 +93,7 @@ impl Worker {
         shared: Arc<Shared>,
     ) -> Result<Self, OpenError> {
         let now = Instant::now();
-        let store = Store::connect(&options).await?;
+        let store = Store::first(&options).await?;
         let server = options.server();
         let (wake_sender, wake_receiver) = unbounded_channel();
         let mut worker = Self {
