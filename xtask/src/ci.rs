@@ -1,12 +1,12 @@
 //! `cargo xtask ci`: checks of formatting, wording, lints and documentation, and the tests that
-//! need a browser or other servers than ZooKeeper. It never changes the sources.
+//! need a browser, Prometheus or other servers than ZooKeeper. It never changes the sources.
 
 use crate::background::Background;
 use crate::steps::{Steps, cargo, niced};
-use crate::{Error, browser, interop, servers, tidy};
+use crate::{Error, browser, deploy, interop, monitoring, servers, tidy};
 
 /// Checks formatting, wording, lints and documentation, and runs the tests on PostgreSQL, MariaDB
-/// and etcd. With `--interop` also runs the checks with Java.
+/// and etcd, with Prometheus, and in a browser. With `--interop` also runs the checks with Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let mut steps = Steps::begin();
     let suite = match arguments {
@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     steps.command("formatting", &mut cargo("fmt --all --check"))?;
     steps.step("tidy", || tidy::check(&[]))?;
+    deploy::run(&mut steps)?;
     steps.command("lints", &mut niced(&cargo(lints)))?;
     steps.command("documentation", &mut niced(&documentation))?;
     if let Some(suite) = suite {
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     }
     // Not beside the suite with Java, which waits for fires.
     servers::test(&mut steps)?;
+    monitoring::run(&mut steps)?;
     browser::run(&mut steps, &[])?;
     steps.end("cargo xtask ci")
 }

@@ -44,6 +44,10 @@ pub(crate) enum Error {
     Version { command: String, found: String, needed: String },
     #[error("`{line}` has built no program `{name}`")]
     NoProgram { line: String, name: String },
+    #[error("{0}")]
+    Monitoring(String),
+    #[error("systemd does not accept {}:\n{reason}", .unit.display())]
+    Unit { unit: PathBuf, reason: String },
     #[error(transparent)]
     Demo(#[from] crate::demo::DemoError),
 }

@@ -9,11 +9,13 @@ mod chaos;
 mod check;
 mod ci;
 mod demo;
+mod deploy;
 mod error;
 mod etcd;
 mod fuzz;
 mod interop;
 mod mariadb;
+mod monitoring;
 mod mutants;
 mod nightly;
 mod postgres;
@@ -39,7 +41,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 20] = [
+const TASKS: [Task; 22] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -127,13 +129,23 @@ const TASKS: [Task; 20] = [
         run: browser::test,
     },
     Task {
+        usage: "monitoring",
+        summary: "metrics, dashboard and alert rules with Prometheus; installs Prometheus",
+        run: monitoring::test,
+    },
+    Task {
+        usage: "deploy",
+        summary: "files of docs/deploy with the programs that use them; installs systemd",
+        run: deploy::check,
+    },
+    Task {
         usage: "tidy [--figures] [PATH...]",
         summary: "rules for words, comments and modules; figures of the core's structure",
         run: tidy::run,
     },
     Task {
         usage: "ci [--interop]",
-        summary: "formatting, tidy, lints, documentation, tests on PostgreSQL, MariaDB and etcd, and in a browser",
+        summary: "formatting, tidy, lints, documentation, deployment, tests on other servers, with Prometheus and in a browser",
         run: ci::run,
     },
 ];

@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 #[cfg(feature = "console")]
 use crate::commands::console;
 use crate::commands::{
-    bench, config, create, doctor, drain, history, hold, leave, list, look, plan, run_now,
+    bench, config, create, doctor, drain, health, history, hold, leave, list, look, plan, run_now,
     transfer, watch_expectations, worker,
 };
 use crate::connect::ConnectArguments;
@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Export(transfer::ExportArguments),
     /// Read configurations from a file, or from a namespace of ElasticJob 1.x
     Import(transfer::ImportArguments),
+    /// Ask a worker or a watcher of this host whether it is ready, by its metrics port
+    Health(health::HealthArguments),
     /// Measure the latency of the registry, in a namespace that is created and removed for it
     Bench(bench::BenchArguments),
     /// Serve the web console and the HTTP API of namespaces, until SIGTERM or ctrl-c
@@ -109,6 +111,23 @@ mod tests {
 
     /// Words at which a shell ends the arguments of a command.
     const OPERATORS: [&str; 6] = ["|", "&", "&&", ";", ">", "2>"];
+
+    #[test]
+    #[cfg(feature = "console")]
+    fn programs_of_the_units_start() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/deploy/systemd");
+        let mut commands = 0;
+        for unit in std::fs::read_dir(folder).unwrap() {
+            let unit = std::fs::read_to_string(unit.unwrap().path()).unwrap();
+            let starts = unit.lines().filter_map(|line| line.strip_prefix("ExecStart="));
+            for start in starts {
+                let parsed = CommandLine::try_parse_from(start.split_whitespace());
+                assert!(parsed.is_ok(), "{start}: {parsed:?}");
+                commands += 1;
+            }
+        }
+        assert_eq!(commands, 3);
+    }
 
     fn variables(command: &clap::Command) -> Vec<String> {
         let own = command.get_arguments().filter_map(|argument| argument.get_env());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use coordination::JobName;
+use futures_util::future::join_all;
 use indicatif::{ProgressBar, ProgressStyle};
 use operations::{By, Operations, ReadBounds};
 use parking_lot::Mutex;
@@ -169,10 +170,7 @@ impl<'a> Context<'a> {
     /// Ends all sessions.
     pub(crate) async fn close(&self) {
         let opened = std::mem::take(&mut *self.opened.lock());
-        for registry in opened {
-            // A session that cannot be closed ends by its timeout.
-            let _ = tokio::time::timeout(CLOSE_DEADLINE, registry.close()).await;
-        }
+        close_all(opened).await;
     }
 
     /// Prints a line at once, unless `--json` is given. A closed output is ignored.
@@ -200,5 +198,45 @@ impl<'a> Context<'a> {
         let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len}");
         let bar = ProgressBar::new(n as u64).with_message(what.into());
         style.map_or(bar.clone(), |style| bar.with_style(style))
+    }
+}
+
+/// Ends sessions at the same time. A session that cannot be closed ends by its timeout.
+async fn close_all(registries: Vec<Arc<dyn RegistryCenter>>) {
+    let closing = join_all(registries.iter().map(|registry| registry.close()));
+    let _ = tokio::time::timeout(CLOSE_DEADLINE, closing).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use reg_center::{Delegate, MemoryCenter, MemoryRegistry};
+
+    use super::*;
+
+    /// A client whose registry does not answer at its end.
+    #[derive(Debug)]
+    struct Hanging(MemoryCenter);
+
+    #[async_trait]
+    impl Delegate for Hanging {
+        fn inner(&self) -> &dyn RegistryCenter {
+            &self.0
+        }
+
+        async fn close(&self) -> reg_center::Result<()> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_deadline_is_that_of_all_sessions() {
+        let registry = MemoryRegistry::new();
+        let last = Arc::new(registry.connect());
+        let hanging = || -> Arc<dyn RegistryCenter> { Arc::new(Hanging(registry.connect())) };
+        let began = tokio::time::Instant::now();
+        close_all(vec![hanging(), hanging(), last.clone()]).await;
+        assert_eq!(began.elapsed(), CLOSE_DEADLINE);
+        assert!(last.sync().await.is_err(), "the sessions after it are closed too");
     }
 }

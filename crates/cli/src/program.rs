@@ -205,6 +205,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,
         Command::Bench(given) => given.run(cx).await,
+        Command::Health(given) => given.run().await,
         #[cfg(feature = "console")]
         Command::Console(given) => Box::pin(given.run(cx)).await,
         Command::Completions { shell } => Ok(completions(shell)),

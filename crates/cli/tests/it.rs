@@ -14,7 +14,10 @@ mod outages;
 mod readme;
 mod registries;
 mod secure;
+mod service;
 mod support;
+#[cfg(target_os = "linux")]
+mod top;
 mod transfer;
 mod watch;
 mod worker;

@@ -15,7 +15,7 @@ use zookeeper_fixture::Server;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Job whose item says that it has begun, and ends when a line is written to the pipe `gate`.
-const HOLD: &str = r#"
+pub(crate) const HOLD: &str = r#"
 [[jobs]]
 name = "hold"
 sharding_total_count = 1
@@ -93,7 +93,7 @@ impl Worker {
 
     /// Returns the port of a line printed before `ready`, such as
     /// `metrics: http://127.0.0.1:9184/metrics`.
-    fn port(&self, name: &str) -> u16 {
+    pub(crate) fn port(&self, name: &str) -> u16 {
         let line = self.before_ready.iter().find_map(|line| line.strip_prefix(name));
         let line = line.unwrap_or_else(|| panic!("{name} is missing: {:?}", self.before_ready));
         let digits = line.rsplit(':').next().unwrap().trim_end_matches("/metrics");

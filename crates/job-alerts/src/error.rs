@@ -40,15 +40,28 @@ pub enum AlertError {
         /// Status, and the part of the answer that can be shown.
         answer: String,
     },
+    /// The answer does not show whether the service got the alert: it is that of a gateway, or is
+    /// not one of the service.
+    #[error("{channel}: {host} answered {answer}, and it is unknown whether the alert arrived")]
+    Unclear {
+        /// Type of the channel.
+        channel: &'static str,
+        /// Scheme, host and port.
+        host: String,
+        /// Status, and the part of the answer that can be shown.
+        answer: String,
+    },
 }
 
 impl AlertError {
     /// Returns true if the alert may have arrived although this error was returned: the connection
-    /// was made, and no answer came. Sending the alert again could repeat it.
+    /// was made, and no answer came, or none that shows it. Sending the alert again could repeat
+    /// it.
     #[must_use]
     pub fn may_have_arrived(&self) -> bool {
         match self {
             Self::Setting { .. } | Self::Rejected { .. } => false,
+            Self::Unclear { .. } => true,
             Self::Unreachable { source, .. } => {
                 let http = source.downcast_ref::<reqwest::Error>();
                 !(http.is_some_and(reqwest::Error::is_connect) || source.is::<NotConnected>())

@@ -298,12 +298,21 @@ async fn error_says_whether_the_message_may_have_arrived() {
     };
     let silent = Server::start("200 OK", "", None).await;
     let refusing = Server::start("503 Service Unavailable", "", Some("busy")).await;
+    let gateway = Server::start("502 Bad Gateway", "", Some("upstream reset")).await;
+    let slow_gateway = Server::start("504 Gateway Timeout", "", Some("")).await;
+    let no_robot = Server::start("200 OK", "", Some("<html>")).await;
+    // The first header counts, so that the body ends too early.
+    let cut_off = Server::start("200 OK", "Transfer-Encoding: chunked\r\n", Some("9\r\n{")).await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let closed = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
     let rows = [
         ("no answer", HttpAlert::webhook(url(&silent)), true),
         ("refused", HttpAlert::webhook(url(&refusing)), false),
+        ("a gateway without its server", HttpAlert::webhook(url(&gateway)), true),
+        ("a gateway that waited in vain", HttpAlert::ding_talk(url(&slow_gateway)), true),
+        ("no errcode", HttpAlert::ding_talk(url(&no_robot)), true),
+        ("a cut answer", HttpAlert::wecom(url(&cut_off)), true),
         ("no connection", HttpAlert::webhook(SecretText::literal(closed)), false),
     ];
     for (case, alert, expected) in rows {

@@ -11,7 +11,8 @@ use axum::extract::ConnectInfo;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
-use job_console::{Limits, Server, UnfinishedChanges};
+use job_console::{Console, Limits, Server, UnfinishedChanges};
+use reg_center::MemoryRegistry;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -47,7 +48,7 @@ impl Stage {
         let (tell_begun, begun) = mpsc::unbounded_channel();
         let (tell_ended, ended) = mpsc::unbounded_channel();
         let gate = Arc::new(Semaphore::new(0));
-        let at_gate = Arc::clone(&gate);
+        let (at_gate, tell_cut) = (Arc::clone(&gate), tell_ended.clone());
         let wait = move || {
             let (begun, ended, gate) = (tell_begun.clone(), tell_ended.clone(), at_gate.clone());
             async move {
@@ -64,6 +65,7 @@ impl Stage {
             )
             .route("/wait", get(wait.clone()).post(wait))
             .route("/large", get(async || vec![b'x'; LARGE]))
+            .route("/endless", get(async move || endless(tell_cut.clone())))
             .route("/text", get(async || "text ".repeat(1000)))
             .route("/size", post(async |body: Bytes| body.len().to_string()))
             .route("/events", get(events))
@@ -76,11 +78,17 @@ impl Stage {
                 })
                 .post(panic_at_once),
             );
+        Self { begun, ended, gate, ..Self::serving(limits, router).await }
+    }
+
+    /// A server of another router, whose handlers neither report nor wait.
+    async fn serving(limits: Limits, router: Router) -> Self {
         let server = Server::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
         let address = server.local_addr();
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(server.serve(router, async { drop(stopped.await) }));
-        Self { address, serving, stop, begun, ended, gate }
+        let ((_, begun), (_, ended)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+        Self { address, serving, stop, begun, ended, gate: Arc::new(Semaphore::new(0)) }
     }
 
     async fn connect(&self) -> TcpStream {
@@ -97,6 +105,19 @@ impl Stage {
 
 async fn panic_at_once() {
     panic!("on purpose")
+}
+
+/// A body that never ends by itself, and that reports its end.
+fn endless(ended: mpsc::UnboundedSender<()>) -> Body {
+    struct AtEnd(mpsc::UnboundedSender<()>);
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            // The test is over, if its receiver is gone.
+            let _ = self.0.send(());
+        }
+    }
+    let chunk = async |at_end: AtEnd| Some((Ok::<_, io::Error>(vec![b'x'; 64 * 1024]), at_end));
+    Body::from_stream(futures_util::stream::unfold(AtEnd(ended), chunk))
 }
 
 /// A stream of events that never ends by itself.
@@ -156,15 +177,15 @@ async fn idle_connection_and_slow_headers_are_closed() {
 #[tokio::test]
 async fn large_bodies_and_heads_are_refused() {
     let stage = Stage::new(Limits::default()).await;
-    let n = 4 * 1024 * 1024;
+    let n = 16 * 1024 * 1024;
     let declared = format!("POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", n + 1);
     let refused = stage.ask(&declared).await;
     assert!(refused.starts_with("HTTP/1.1 413 "), "{refused}");
-    assert!(refused.contains("the body has 4194305 bytes; valid are up to 4194304"), "{refused}");
+    assert!(refused.contains("the body has 16777217 bytes; valid are up to 16777216"), "{refused}");
     let head = "POST /size HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
     let exact = format!("{head}Content-Length: {n}\r\n\r\n{}", "x".repeat(n));
     let accepted = stage.ask(&exact).await;
-    assert!(accepted.ends_with("\r\n4194304"), "{accepted}");
+    assert!(accepted.ends_with("\r\n16777216"), "{accepted}");
     let mut stream = stage.connect().await;
     let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", n + 1);
     send(&mut stream, &chunked).await;
@@ -177,8 +198,45 @@ async fn large_bodies_and_heads_are_refused() {
 }
 
 #[tokio::test]
-async fn late_answer_is_a_problem_and_a_change_goes_on() {
+async fn console_accepts_imports_up_to_the_limit_of_bodies() {
+    let registry = Arc::new(MemoryRegistry::new().connect());
+    let console = Console::new().namespace("orders", registry, None).unwrap();
+    let stage = Stage::serving(Limits::default(), console.router()).await;
+    let health = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let loaded = async { while !stage.ask(health).await.starts_with("HTTP/1.1 200 ") {} };
+    within("the first snapshot", loaded).await;
+    let export = r#"{"format":"ejob-export","version":1,"jobs":[]}"#;
+    let body = format!(r#"{{"export":{export},"reason":"test","dry_run":true}}"#);
+    let body = body + &" ".repeat(15 << 20);
+    for key in ["", "Idempotency-Key: k\r\n"] {
+        let head = "POST /api/v1/namespaces/orders/import HTTP/1.1\r\nHost: localhost\r\n\
+                    Connection: close\r\nSec-Fetch-Site: same-origin\r\n\
+                    Content-Type: application/json\r\n";
+        let request = format!("{head}{key}Content-Length: {}\r\n\r\n{body}", body.len());
+        let answer = stage.ask(&request).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert!(answer.contains(r#""digest""#), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn change_has_more_time_than_another_request() {
     let mut stage = Stage::new(Limits { answer: SHORT, ..Limits::default() }).await;
+    let mut change = stage.connect().await;
+    send(&mut change, "POST /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+    within("the begin", stage.begun.recv()).await.unwrap();
+    // It begins later than the change, and reaches the limit of other requests.
+    let late = stage.ask("GET /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+    assert!(late.starts_with("HTTP/1.1 504 "), "{late}");
+    stage.gate.add_permits(1);
+    let done = rest(change).await;
+    assert!(done.ends_with("\r\ndone"), "{done}");
+}
+
+#[tokio::test]
+async fn late_answer_is_a_problem_and_a_change_goes_on() {
+    let limits = Limits { answer: SHORT, change: SHORT, ..Limits::default() };
+    let mut stage = Stage::new(limits).await;
     let late = stage.ask("GET /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
     assert!(late.starts_with("HTTP/1.1 504 "), "{late}");
     assert!(late.contains(r#""outcome_unknown":false"#), "{late}");
@@ -204,6 +262,8 @@ async fn panic_of_a_handler_is_a_problem() {
         let answer = stage.ask(&request).await;
         assert!(answer.starts_with("HTTP/1.1 500 "), "{method}: {answer}");
         assert!(answer.contains(r#""code":"internal""#), "{method}: {answer}");
+        let outcome = format!(r#""outcome_unknown":{}"#, method == "POST");
+        assert!(answer.contains(&outcome), "{method}: {answer}");
     }
 }
 
@@ -230,19 +290,49 @@ async fn answers_are_compressed_but_events_are_not() {
 #[tokio::test]
 async fn stream_of_events_outlasts_the_limits_of_other_answers_and_ends_with_the_server() {
     let limits = Limits { idle: SHORT, answer: SHORT, write: SHORT, ..Limits::default() };
-    let stage = Stage::new(limits).await;
+    let mut stage = Stage::new(limits).await;
     let mut stream = stage.connect().await;
     send(&mut stream, "GET /events HTTP/1.1\r\nHost: a\r\n\r\n").await;
     until(&mut stream, "data: one\n\n").await;
     // Another exchange that lasts as long as the limits together.
     let mut slow = stage.connect().await;
-    send(&mut slow, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    let cut = tokio::time::timeout(6 * SHORT, std::future::pending::<()>()).await;
-    assert!(cut.is_err());
+    send(&mut slow, "GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    within("the end of the answer", stage.ended.recv()).await.unwrap();
     assert!(rest(slow).await.len() < LARGE, "an answer without a reader is cut at its limit");
     stage.stop.send(()).unwrap();
     assert_eq!(within("the end of the server", stage.serving).await.unwrap(), Ok(()));
     assert!(rest(stream).await.ends_with("0\r\n\r\n"), "the stream ends in order");
+}
+
+#[tokio::test]
+async fn limits_may_be_as_long_as_a_duration() {
+    let all = Duration::MAX;
+    let limits = Limits { idle: all, answer: all, change: all, write: all, ..Limits::default() };
+    let stage = Stage::new(Limits { stream: all, drain: all, ..limits }).await;
+    for request in ["GET /peer", "POST /size", "GET /events"] {
+        let mut stream = stage.connect().await;
+        send(&mut stream, &format!("{request} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+        until(&mut stream, "HTTP/1.1 200 OK\r\n").await;
+    }
+    stage.stop.send(()).unwrap();
+    assert_eq!(within("the end of the server", stage.serving).await.unwrap(), Ok(()));
+}
+
+#[tokio::test]
+async fn dropped_server_closes_its_connections_before_and_after_the_signal_to_end() {
+    for is_ending in [false, true] {
+        let mut stage = Stage::new(Limits::default()).await;
+        let mut stream = stage.connect().await;
+        send(&mut stream, "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        within("the begin", stage.begun.recv()).await.unwrap();
+        if is_ending {
+            stage.stop.send(()).unwrap();
+            let closed = async { while TcpStream::connect(stage.address).await.is_ok() {} };
+            within("the end of the port", closed).await;
+        }
+        stage.serving.abort();
+        assert_eq!(rest(stream).await, "", "{is_ending}");
+    }
 }
 
 #[tokio::test]

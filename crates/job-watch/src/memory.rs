@@ -51,7 +51,7 @@ pub struct Memory {
     /// process, the records show the successes again.
     #[serde(skip)]
     successes: BTreeMap<u32, Success>,
-    /// Times since which a run without a record is seen. They are not stored.
+    /// Times since which a run is seen whose start no node shows. They are not stored.
     #[serde(skip)]
     running_since: BTreeMap<u32, i64>,
     /// Time since which this process observes the job without a gap.
@@ -138,15 +138,13 @@ impl Memory {
 
     fn observe_item(&mut self, job: &JobSnapshot, item: ShardingItem, now: i64) {
         let index = item.index();
+        if job.is_running(item) && job.run_start(item).is_none() {
+            self.running_since.entry(index).or_insert(now);
+        } else {
+            self.running_since.remove(&index);
+        }
         let shown = job.view().item(item);
-        let Some(record) = shown.ledger.as_ref().map(|ledger| &ledger.value) else {
-            if shown.marks.shows_run() {
-                self.running_since.entry(index).or_insert(now);
-            } else {
-                self.running_since.remove(&index);
-            }
-            return;
-        };
+        let Some(record) = shown.ledger.as_ref().map(|ledger| &ledger.value) else { return };
         self.observe_outcome(index, record, now);
         if self.is_suspended {
             return;
@@ -201,7 +199,7 @@ impl Memory {
         observed.max(self.failing.get(&item).and_then(|failing| failing.success))
     }
 
-    /// Returns the time since which a run without a record was observed.
+    /// Returns the time since which a run was observed whose start no node shows.
     pub(crate) fn running_since(&self, item: u32) -> Option<i64> {
         self.running_since.get(&item).copied()
     }

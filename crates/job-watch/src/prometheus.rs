@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
-use operations::{ItemState, JobSnapshot, JobState, item_brief, job_state};
+use operations::{JobBrief, JobState};
 
 use crate::{ConditionKind, JobAssessment, MessageCounts, State};
 
@@ -13,8 +13,8 @@ pub struct NamespaceFacts<'a> {
     /// The last judgements.
     pub assessments: &'a [JobAssessment],
     /// Returns the last known success of the item that has not succeeded for the longest time, in
-    /// milliseconds since 1970 UTC.
-    pub last_success: &'a dyn Fn(&JobSnapshot) -> Option<i64>,
+    /// milliseconds since 1970 UTC, by the name of a job.
+    pub last_success: &'a dyn Fn(&str) -> Option<i64>,
     /// Number of changes of a leader that were observed.
     pub leader_changes: u64,
     /// Age of the nodes; `None` before the first ones.
@@ -36,13 +36,13 @@ impl fmt::Debug for NamespaceFacts<'_> {
     }
 }
 
-/// Returns the metrics of a namespace. Nodes without a configuration are no job.
+/// Returns the metrics of a namespace. The cost does not depend on the number of items.
 #[must_use]
 pub fn prometheus<'a>(
-    jobs: impl IntoIterator<Item = &'a JobSnapshot>,
+    jobs: impl IntoIterator<Item = &'a JobBrief>,
     facts: &NamespaceFacts<'_>,
 ) -> String {
-    let jobs: Vec<&JobSnapshot> = jobs.into_iter().filter(|job| job.has_config()).collect();
+    let jobs: Vec<&JobBrief> = jobs.into_iter().collect();
     let mut text = Text::default();
     of_jobs(&mut text, &jobs, facts);
     of_expectations(&mut text, facts);
@@ -50,7 +50,7 @@ pub fn prometheus<'a>(
     text.0
 }
 
-fn of_jobs(text: &mut Text, jobs: &[&JobSnapshot], facts: &NamespaceFacts<'_>) {
+fn of_jobs(text: &mut Text, jobs: &[&JobBrief], facts: &NamespaceFacts<'_>) {
     const STATES: [JobState; 7] = [
         JobState::Ok,
         JobState::Failing,
@@ -60,53 +60,47 @@ fn of_jobs(text: &mut Text, jobs: &[&JobSnapshot], facts: &NamespaceFacts<'_>) {
         JobState::NoInstance,
         JobState::Crashed,
     ];
-    let states: Vec<JobState> = jobs.iter().map(|job| job_state(job)).collect();
     text.family("ejob_namespace_jobs", "gauge", "Number of jobs in a state.");
     for state in STATES {
-        let n = states.iter().filter(|found| **found == state).count();
+        let n = jobs.iter().filter(|job| job.status == state).count();
         text.sample("ejob_namespace_jobs", &[("state", state.as_str())], n);
     }
     text.family("ejob_namespace_instances", "gauge", "Number of live instances of a job.");
     for job in jobs {
-        let labels = [("job", job.job().as_str())];
-        text.sample("ejob_namespace_instances", &labels, job.instances().len());
+        text.sample("ejob_namespace_instances", &[("job", &job.job_name)], job.instance_count);
     }
-    text.family("ejob_namespace_items", "gauge", "Number of items of a job in a state.");
-    for job in jobs {
-        for (state, n) in items(job, facts.assessments) {
-            let labels = [("job", job.job().as_str()), ("state", state)];
-            text.sample("ejob_namespace_items", &labels, n);
-        }
-    }
+    items(text, jobs, facts.assessments);
     let name = "ejob_namespace_last_success_timestamp_seconds";
     let help =
         "Last known success of the item of a job that has not succeeded for the longest time.";
     text.family(name, "gauge", help);
     for job in jobs {
-        if let Some(ms) = (facts.last_success)(job) {
-            text.sample(name, &[("job", job.job().as_str())], Seconds(ms));
+        if let Some(ms) = (facts.last_success)(&job.job_name) {
+            text.sample(name, &[("job", &job.job_name)], Seconds(ms));
         }
     }
 }
 
-/// Returns the numbers of items by state. An item can be in several states.
-fn items(job: &JobSnapshot, assessments: &[JobAssessment]) -> BTreeMap<&'static str, usize> {
-    let mut counts = BTreeMap::from(["running", "failing", "unowned", "disabled"].map(|s| (s, 0)));
-    let mut add = |state, is_it: bool| *counts.entry(state).or_default() += usize::from(is_it);
-    for item in job.items() {
-        let brief = item_brief(job, item);
-        add("running", brief.running);
-        add("failing", matches!(brief.outcome, Some("failed" | "panicked" | "timed_out")));
-        add("unowned", brief.status == ItemState::Unowned);
-        add("disabled", brief.status == ItemState::Disabled);
+/// Adds the numbers of items by state. An item can be in several states.
+fn items(text: &mut Text, jobs: &[&JobBrief], assessments: &[JobAssessment]) {
+    let is_lateness = |one: &&JobAssessment| one.assessment.expectation == ConditionKind::LateAfter;
+    let lateness = assessments.iter().filter(is_lateness);
+    let late: BTreeMap<&str, usize> =
+        lateness.map(|one| (one.job.as_str(), one.assessment.items)).collect();
+    text.family("ejob_namespace_items", "gauge", "Number of items of a job in a state.");
+    for job in jobs {
+        let counts = [
+            ("running", job.running_items),
+            ("failing", job.failing_items),
+            ("unowned", job.unowned_items),
+            ("disabled", job.disabled_items),
+        ];
+        let late = late.get(job.job_name.as_str()).map(|items| ("late", *items));
+        for (state, n) in counts.into_iter().chain(late) {
+            let labels = [("job", job.job_name.as_str()), ("state", state)];
+            text.sample("ejob_namespace_items", &labels, n);
+        }
     }
-    let is_lateness = |one: &&JobAssessment| {
-        one.job == job.job().as_str() && one.assessment.expectation == ConditionKind::LateAfter
-    };
-    if let Some(late) = assessments.iter().find(is_lateness) {
-        counts.insert("late", late.assessment.items);
-    }
-    counts
 }
 
 fn of_expectations(text: &mut Text, facts: &NamespaceFacts<'_>) {

@@ -77,6 +77,18 @@ fn item_is_late_after_its_deadline() {
 }
 
 #[test]
+fn state_of_an_idle_item_is_due_at_its_fire_and_then_at_its_deadline() {
+    let job = fresh(Job::rust(Dialect::V3));
+    let mut watched = Watched::new("late_after = \"2m\"");
+    watched.see(Some(&job), BEFORE);
+    for (seconds, due) in [(-1, Some(0)), (0, Some(120)), (119, Some(120)), (120, None)] {
+        let all = watched.see(Some(&job), seconds);
+        let late = all.iter().find(|one| one.expectation == ConditionKind::LateAfter).unwrap();
+        assert_eq!(late.due, due.map(at), "at {seconds}: {late:?}");
+    }
+}
+
+#[test]
 fn lateness_of_java_jobs_is_unknown() {
     for dialect in DIALECTS {
         let java = Job::java(dialect);
@@ -178,17 +190,20 @@ fn run_must_not_take_longer() {
 #[test]
 fn run_of_a_java_instance_is_judged_from_its_first_observation() {
     for dialect in DIALECTS {
-        let (idle, runs) = (Job::java(dialect), Job::java(dialect).mark(0));
-        let mut watched = Watched::new("at_most = \"2m\"");
-        let mut state = |job, seconds| watched.state(ConditionKind::AtMost, Some(job), seconds);
-        assert_eq!(state(&idle, 0), "ok");
-        assert_eq!(state(&runs, 10), "ok");
-        assert_eq!(state(&runs, 129), "ok");
-        assert!(state(&runs, 130).starts_with("violated since 130: item 0 runs"));
-        assert_eq!(state(&idle, 131), "ok");
-        assert_eq!(state(&runs, 132), "ok", "another run");
-        let unmonitored = runs.clone().config(|config| config.monitor_execution = false);
-        assert!(state(&unmonitored, 500).starts_with("unknown: runs are not recorded"));
+        // The records are those of a Rust instance that owned the items earlier.
+        for idle in [Job::java(dialect), fresh(Job::java(dialect))] {
+            let runs = idle.clone().mark(0);
+            let mut watched = Watched::new("at_most = \"2m\"");
+            let mut state = |job, seconds| watched.state(ConditionKind::AtMost, Some(job), seconds);
+            assert_eq!(state(&idle, 0), "ok");
+            assert_eq!(state(&runs, 10), "ok");
+            assert_eq!(state(&runs, 129), "ok");
+            assert!(state(&runs, 130).starts_with("violated since 130: item 0 runs"));
+            assert_eq!(state(&idle, 131), "ok");
+            assert_eq!(state(&runs, 132), "ok", "another run");
+            let unmonitored = runs.clone().config(|config| config.monitor_execution = false);
+            assert!(state(&unmonitored, 500).starts_with("unknown: runs are not recorded"));
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use job_alerts::HttpAlert;
 use job_watch::{Condition, ConditionKind, Severity, WatchFile};
+use outbound::SecretText;
 
 const WHOLE: &str = r#"
 name = "prod"
@@ -98,7 +100,7 @@ fn error_names_field_value_and_valid_values() {
     let rows = [
         ("nme = \"x\"".to_owned(), "line 1: unknown field `nme`, expected one of `name`"),
         (expect("late = \"2m\""), "line 3: unknown field `late`, expected one of"),
-        (expect("failures = \"3\""), "line 3: invalid type: string \"3\", expected u32"),
+        (expect("failures = \"3\""), "line 3: invalid type: string, expected u32"),
         (expect("late_after = \"2\""), "expect[0].late_after is \"2\"; valid is a duration from"),
         (expect("at_most = \"10ms\""), "expect[0].at_most is \"10ms\"; valid is a duration"),
         (expect("failures = 0"), "expect[0].failures is 0; valid is 1 to 100"),
@@ -121,6 +123,10 @@ fn error_names_field_value_and_valid_values() {
             "channels.ops.url is a plain credential; valid is ${env:NAME}",
         ),
         (
+            channel("kind = \"webhook\"\nurl = \"https://ops:t0ps3cret@example.com/\""),
+            "channels.ops.url is a plain credential; valid is ${env:NAME}",
+        ),
+        (
             channel("kind = \"webhook\"\nurl = \"ftp://example.com/t0ps3cret\""),
             "channels.ops.url is a URL that is neither http nor https",
         ),
@@ -129,6 +135,7 @@ fn error_names_field_value_and_valid_values() {
             "channels.ops.url is ${env:NO_SUCH_VARIABLE_HERE}: the environment has no variable",
         ),
         ("[channels.\"a/b\"]\nkind = \"slack\"".to_owned(), "channels is \"a/b\"; valid is 1 to"),
+        (channel("kind = \"slack\"\nurl = 534237"), "line 3: invalid type: integer, expected a"),
         (
             "[heartbeat]\nurl = \"t0ps3cret\"".to_owned(),
             "heartbeat.url is a text that is no HTTP URL; valid is a URL such as",
@@ -137,7 +144,7 @@ fn error_names_field_value_and_valid_values() {
     for (text, expected) in rows {
         let error = WatchFile::parse(&text).unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");
-        assert!(!error.contains("t0ps3cret"), "{text}: {error}");
+        assert!(!error.contains("t0ps3cret") && !error.contains("534237"), "{text}: {error}");
     }
 }
 
@@ -154,4 +161,19 @@ fn secrets_are_not_shown() {
 fn unreadable_file_is_an_error_with_its_path() {
     let error = WatchFile::read("/no/such/file".as_ref()).unwrap_err().to_string();
     assert!(error.starts_with("/no/such/file cannot be read: "), "{error}");
+}
+
+#[test]
+fn file_without_an_end_is_refused() {
+    let error = WatchFile::read("/dev/zero".as_ref()).unwrap_err().to_string();
+    assert_eq!(error, "/dev/zero is over 1048576 bytes; valid is a file of at most 1048576 bytes");
+}
+
+#[test]
+fn channel_of_a_program_needs_a_valid_name() {
+    let made = || HttpAlert::webhook(SecretText::literal("http://127.0.0.1/")).channel().unwrap();
+    let file = || WatchFile::parse("").unwrap();
+    assert_eq!(file().channel("ops", made()).unwrap().channel_count(), 1);
+    let error = file().channel("a/b", made()).unwrap_err().to_string();
+    assert_eq!(error, "channels is \"a/b\"; valid is 1 to 64 letters, digits, - and _");
 }

@@ -6,5 +6,7 @@ mod faults;
 mod file;
 mod metrics;
 mod properties;
+mod registry;
+mod stored;
 mod support;
 mod watching;

@@ -9,13 +9,14 @@ use job_watch::{
     Assessment, ConditionKind, JobAssessment, MessageCounts, NamespaceFacts, Severity, State,
     prometheus,
 };
+use operations::job_brief;
 
 use super::support::{Job, at};
 
 fn text() -> String {
     let named = |job: Job, name: &str| {
         let name = coordination::JobName::new(name).unwrap();
-        job.config(|config| config.job_name = name).snapshot()
+        job_brief(&job.config(|config| config.job_name = name).snapshot())
     };
     let rust = Job::rust(Dialect::V2).ended(0, 3, "failed", 0, 1).running(1, 2, 0, None);
     let jobs = [
@@ -35,7 +36,7 @@ fn text() -> String {
     ];
     let facts = NamespaceFacts {
         assessments: &assessments,
-        last_success: &|job| (job.job().as_str() == "report").then(|| at(-600).as_millisecond()),
+        last_success: &|job| (job == "report").then(|| at(-600).as_millisecond()),
         leader_changes: 4,
         data_age: Some(Duration::from_millis(1_500)),
         registry_latency: Some(Duration::from_millis(3)),
@@ -77,7 +78,8 @@ fn namespace_is_shown_as_metrics() {
     for line in expected {
         assert!(text.lines().any(|found| found == line), "{line} is missing:\n{text}");
     }
-    assert!(!text.contains("state=\"late\",job=\"java\""), "lateness is unknown:\n{text}");
+    let unknown = "ejob_namespace_items{job=\"java\",state=\"late\"}";
+    assert!(!text.contains(unknown), "lateness is unknown:\n{text}");
     let names: Vec<&str> = text.lines().filter(|line| line.starts_with("# TYPE")).collect();
     let distinct: BTreeSet<&&str> = names.iter().collect();
     assert_eq!(names.len(), distinct.len(), "each family is declared once");
@@ -110,4 +112,22 @@ fn dashboard_rules_and_page_name_existing_metrics() {
     let dashboard = std::fs::read_to_string(docs.join("observability/dashboard.json")).unwrap();
     let dashboard: serde_json::Value = serde_json::from_str(&dashboard).unwrap();
     assert!(dashboard["panels"].as_array().unwrap().len() > 5);
+}
+
+#[test]
+fn each_alert_rule_has_a_test_that_fires_and_one_that_does_not() {
+    let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/observability");
+    let read = |file: &str| std::fs::read_to_string(docs.join(file)).unwrap();
+    let (rules, tests) = (read("alerts.yaml"), read("alerts_test.yaml"));
+    let rules = rules.lines().filter_map(|line| line.trim_start().strip_prefix("- alert: "));
+    let expected: BTreeSet<(&str, bool)> =
+        rules.flat_map(|name| [(name, false), (name, true)]).collect();
+    let lines: Vec<&str> = tests.lines().map(str::trim).collect();
+    let found = lines.windows(2).filter_map(|pair| {
+        let name = pair[0].strip_prefix("alertname: ")?;
+        let alerts = pair[1].strip_prefix("exp_alerts:").unwrap();
+        Some((name, alerts.is_empty()))
+    });
+    assert_eq!(found.collect::<BTreeSet<_>>(), expected);
+    assert!(expected.len() > 10, "{expected:?}");
 }

@@ -2,7 +2,9 @@
 //!
 //! # When an item is late
 //! An item is late if one of its fires has not begun [`LATE_GRACE_MS`] after the latest start, and
-//! its owner had the chance to start it. Each reader uses this rule.
+//! its owner had the chance to start it. Each reader uses this rule, except for the expectation
+//! `late_after` of `ejob watch`: its grace is configured, and a fire counts as owed even without an
+//! owner that could start it, because the expectation is about the job and not about its instances.
 //!
 //! - **Fire:** the next fire by the record of an idle item. While the item runs, it is the first
 //!   fire after that of the run, because a run that goes on past it prevents it.
@@ -177,13 +179,17 @@ pub(crate) fn chance(job: &JobSnapshot, item: ShardingItem) -> Option<Chance> {
 }
 
 impl JobSnapshot {
-    /// Returns the bound of the start delay, in milliseconds.
-    pub(crate) fn jitter_ms(&self) -> i64 {
+    /// Returns the exclusive upper bound of the start delay in milliseconds; 0 without a jitter.
+    #[must_use]
+    pub fn jitter_ms(&self) -> i64 {
         self.config().and_then(|config| config.jitter_ms).unwrap_or_default().into()
     }
 
-    /// Returns the first scheduled fire after a time, in milliseconds since 1970 UTC.
-    pub(crate) fn fire_after(&self, ms: i64) -> Option<i64> {
+    /// Returns the first scheduled fire after a time, both in milliseconds since 1970 UTC.
+    ///
+    /// Returns `None` if the job has no valid schedule, or the schedule ends.
+    #[must_use]
+    pub fn fire_after(&self, ms: i64) -> Option<i64> {
         let after = Timestamp::from_millisecond(ms).ok()?;
         Some(self.schedule()?.next_after(after)?.as_millisecond())
     }

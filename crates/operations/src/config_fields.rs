@@ -1,7 +1,5 @@
 //! The fields of a configuration that operators set, as texts: for command lines and forms.
 
-use std::time::Duration;
-
 use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff};
 use jiff::SignedDuration;
 
@@ -9,7 +7,8 @@ const BOOLEAN: &str = "true or false";
 const MAX_TIME_DIFF: &str = "default, off, or a duration of whole seconds, such as 5s";
 const RECONCILE_INTERVAL: &str = "a duration of whole minutes, such as 10m, or 0m for never";
 const JITTER: &str = "none, or a duration of 1ms to 24h, such as 30s";
-const CATCH_UP: &str = "none, or a number of fires within a duration, such as \"5 in 10m\"";
+const CATCH_UP: &str =
+    "none, or a number of fires within a duration of whole seconds, such as \"5 in 10m\"";
 
 type Parse = fn(&mut JobConfig, &str) -> Result<(), &'static str>;
 
@@ -195,9 +194,7 @@ fn catch_up(text: &str) -> Result<Option<CatchUp>, &'static str> {
         return Ok(None);
     }
     let (max, window) = text.split_once(" in ").ok_or(CATCH_UP)?;
-    let window: SignedDuration = window.parse().map_err(|_| CATCH_UP)?;
-    let window = Duration::try_from(window).map_err(|_| CATCH_UP)?;
-    let window_seconds = u32::try_from(window.as_secs()).map_err(|_| CATCH_UP)?;
+    let window_seconds = whole(window, 1).ok_or(CATCH_UP)?;
     Ok(Some(CatchUp { window_seconds, max: max.trim().parse().map_err(|_| CATCH_UP)? }))
 }
 
@@ -209,6 +206,22 @@ mod tests {
 
     fn config() -> JobConfig {
         JobConfig::new(JobName::new("report").unwrap(), 3)
+    }
+
+    #[test]
+    fn duration_that_would_be_cut_is_refused() {
+        let rows = [
+            ("catch_up", "5 in 1500ms"),
+            ("catch_up", "5 in 1s 1ns"),
+            ("max_time_diff", "1500ms"),
+            ("reconcile_interval", "90s"),
+        ];
+        for (name, text) in rows {
+            let field = ConfigField::all().find(|field| field.name() == name).unwrap();
+            let (mut changed, untouched) = (config(), config());
+            assert!(field.set(&mut changed, text).is_err(), "{name}={text}");
+            assert_eq!(changed, untouched, "{name}={text}");
+        }
     }
 
     #[test]

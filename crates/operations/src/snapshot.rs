@@ -85,8 +85,9 @@ impl JobSnapshot {
     /// Applies a change of the feed, and returns the kind of the changed node. The snapshot is then
     /// that of all present nodes.
     ///
-    /// A change of one node costs the same for each number of items. A change of the configuration
-    /// costs a decoding of all nodes.
+    /// The cost of a change of one node does not depend on the number of items, with two
+    /// exceptions: a change of an instance or a server that changes which instances can run items
+    /// costs a walk over all items, and a change of the configuration a decoding of all nodes.
     pub(crate) fn apply(&mut self, change: Change) -> Option<NodeKind> {
         let path = change.path()?.clone();
         let kind = self.layout().parse(&path);
@@ -290,34 +291,39 @@ impl JobSnapshot {
         Ok(log.map(|log| log.value).unwrap_or_default())
     }
 
-    /// Returns the log of former configurations with its version; a damaged log is replaced by an
-    /// empty one.
+    /// Returns the log of former configurations with its version; see [`log`](Self::log).
     ///
     /// # Errors
-    /// [`Error::NewerRecord`]: a later version wrote the log, which must not be overwritten.
+    /// [`Error::NewerRecord`].
     pub(crate) fn former_config_log(&self) -> Result<(FormerConfigs, Option<reg_center::Version>)> {
-        let version = self.node(&NodeKind::FormerConfigs).map(|node| node.stat.version);
-        match self.former_configs() {
-            Ok(log) => Ok((log, version)),
-            Err(error) if error.is_newer() => {
-                Err(Error::newer_record(&self.job, &NodeKind::FormerConfigs, &error))
-            }
-            Err(_) => Ok((FormerConfigs::default(), version)),
-        }
+        self.log(&NodeKind::FormerConfigs, self.former_configs())
     }
 
-    /// Returns the audit log with its version; a damaged log is replaced by an empty one.
+    /// Returns the audit log with its version; see [`log`](Self::log).
+    ///
+    /// # Errors
+    /// [`Error::NewerRecord`].
+    pub(crate) fn audit_log(&self) -> Result<(AuditLog, Option<reg_center::Version>)> {
+        let log = self.audit.clone();
+        let log = log.map(|log| log.map(|log| log.value).unwrap_or_default());
+        self.log(&NodeKind::Audit, log)
+    }
+
+    /// Returns a log to change, with the version of its node; a damaged log is replaced by an empty
+    /// one.
     ///
     /// # Errors
     /// [`Error::NewerRecord`]: a later version wrote the log, which must not be overwritten.
-    pub(crate) fn audit_log(&self) -> Result<(AuditLog, Option<reg_center::Version>)> {
-        let version = self.node(&NodeKind::Audit).map(|node| node.stat.version);
-        match &self.audit {
-            Ok(log) => Ok((log.as_ref().map(|log| log.value.clone()).unwrap_or_default(), version)),
-            Err(error) if error.is_newer() => {
-                Err(Error::newer_record(&self.job, &NodeKind::Audit, error))
-            }
-            Err(_) => Ok((AuditLog::default(), version)),
+    fn log<T: Default>(
+        &self,
+        kind: &NodeKind,
+        read: Result<T, RecordError>,
+    ) -> Result<(T, Option<reg_center::Version>)> {
+        let version = self.node(kind).map(|node| node.stat.version);
+        match read {
+            Ok(log) => Ok((log, version)),
+            Err(error) if error.is_newer() => Err(Error::newer_record(&self.job, kind, &error)),
+            Err(_) => Ok((T::default(), version)),
         }
     }
 

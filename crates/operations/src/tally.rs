@@ -66,7 +66,7 @@ impl ItemFacts {
             is_failing: record.is_some_and(has_failed),
             is_unfinished: shown.queued || shown.is_busy(),
             is_disabled: shown.is_disabled(),
-            runs_since: is_running.then(|| start(job, item, shown).unwrap_or(UNKNOWN_START)),
+            runs_since: is_running.then(|| job.run_start(item).unwrap_or(UNKNOWN_START)),
             runs_on: runner(shown).filter(|_| is_running).cloned(),
             owner: shown.owner.as_ref().map(|owner| owner.value.clone()),
             chance: chance(job, item),
@@ -83,16 +83,24 @@ pub(crate) fn has_failed(record: &Ledger) -> bool {
     }
 }
 
-/// Returns the start of a run, in milliseconds since 1970 UTC: by the record, or the time of the
-/// mark by the registry's clock. Java instances write no records.
-fn start(job: &JobSnapshot, item: ShardingItem, shown: &ItemView) -> Option<i64> {
-    let record = shown.ledger.as_ref().map(|record| &record.value);
-    let recorded = record.filter(|record| record.running().is_some());
-    let marked = || {
-        let mark = job.node(&NodeKind::Running(item))?;
-        Timestamp::try_from(mark.stat.modified_at?).ok().map(Timestamp::as_millisecond)
-    };
-    recorded.and_then(|record| record.began_ms).or_else(marked)
+impl JobSnapshot {
+    /// Returns the start of the present run of an item, in milliseconds since 1970 UTC: by the
+    /// record, or the time of the mark by the registry's clock. Java instances write no records.
+    ///
+    /// Returns `None` if the item does not run, or no node shows the start.
+    #[must_use]
+    pub fn run_start(&self, item: ShardingItem) -> Option<i64> {
+        if !self.is_running(item) {
+            return None;
+        }
+        let record = self.view().item(item).ledger.as_ref().map(|record| &record.value);
+        let recorded = record.filter(|record| record.running().is_some());
+        let marked = || {
+            let mark = self.node(&NodeKind::Running(item))?;
+            Timestamp::try_from(mark.stat.modified_at?).ok().map(Timestamp::as_millisecond)
+        };
+        recorded.and_then(|record| record.began_ms).or_else(marked)
+    }
 }
 
 impl Tally {

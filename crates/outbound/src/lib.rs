@@ -1,11 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "client")]
 mod client;
 mod invalid;
 mod permissions;
 mod secret;
+mod syntax;
 
+#[cfg(feature = "client")]
 pub use client::{Limits, http_client};
 pub use invalid::Invalid;
 pub use permissions::Permissions;
 pub use secret::{SecretError, SecretText};
+pub use syntax::SyntaxFault;

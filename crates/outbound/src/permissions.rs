@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use reqwest::Url;
+use url::Url;
 
 use crate::{Invalid, SecretText};
 

@@ -13,6 +13,7 @@ use job_history::{
 use serde_json::{Value, json};
 use sharding::ShardingItem;
 
+use crate::connect::secret_file;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Page, counted, table_on_screen};
@@ -57,11 +58,11 @@ impl StoreArguments {
         let Some(path) = &self.history_password_file else {
             return Ok(std::env::var(PASSWORD).ok().filter(|password| !password.is_empty()));
         };
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let password = secret_file(path).map_err(|error| {
             let path = path.display();
             Fault::usage(format!("--history-password-file {path} cannot be read: {error}"))
         })?;
-        Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+        Ok(Some(password))
     }
 
     /// Rejects a missing file, which opening the history would create.

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
@@ -17,6 +18,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
+use super::readiness::Readiness;
 use crate::fault::Fault;
 
 /// Upper bounds of the buckets of histograms, in seconds.
@@ -34,36 +36,41 @@ pub(crate) struct MetricsPort {
 }
 
 impl MetricsPort {
-    /// Binds the port on the loopback address and installs the recorder of the process.
+    /// Binds the port on the loopback address and installs the recorder of the process, a worker.
     ///
     /// # Errors
     /// [`Fault`]: the port cannot be bound.
-    pub(crate) async fn open(port: u16) -> Result<Self, Fault> {
+    pub(crate) async fn open(port: u16, readiness: Arc<Readiness>) -> Result<Self, Fault> {
         let listener = bind(port).await?;
         let builder = PrometheusBuilder::new().set_buckets(&BUCKETS);
         let recorder = builder.and_then(PrometheusBuilder::install_recorder);
         let handle = recorder.map_err(|error| unusable(port, &error))?;
         let address = listener.local_addr();
+        let metrics = handle.clone();
+        let pages =
+            Pages { metrics: Box::new(move || metrics.render()), readiness: Some(readiness) };
         let serving = async move {
             tokio::select! {
                 () = run_upkeep(&handle) => {}
-                () = serve(listener, || handle.render()) => {}
+                () = serve(listener, pages) => {}
             }
         };
         Ok(Self { address, serving: tokio::spawn(serving) })
     }
 
-    /// Binds the port on the loopback address and serves the text of a function.
+    /// Binds the port on the loopback address and serves the metrics of a function. The process is
+    /// ready as soon as it answers.
     ///
     /// # Errors
     /// [`Fault`]: the port cannot be bound.
     pub(crate) async fn open_for(
         port: u16,
-        render: impl Fn() -> String + Send + Sync + 'static,
+        metrics: impl Fn() -> String + Send + Sync + 'static,
     ) -> Result<Self, Fault> {
         let listener = bind(port).await?;
         let address = listener.local_addr();
-        Ok(Self { address, serving: tokio::spawn(serve(listener, render)) })
+        let pages = Pages { metrics: Box::new(metrics), readiness: None };
+        Ok(Self { address, serving: tokio::spawn(serve(listener, pages)) })
     }
 
     /// Returns the bound address, with the chosen port.
@@ -98,19 +105,15 @@ async fn run_upkeep(handle: &PrometheusHandle) {
     }
 }
 
-async fn serve(listener: Listener, render: impl Fn() -> String) {
-    listener.serve(|stream, exchange| answer(stream, exchange, &render)).await;
+async fn serve(listener: Listener, pages: Pages) {
+    listener.serve(|stream, exchange| answer(stream, exchange, &pages)).await;
 }
 
 /// Answers one request and closes the connection; the deadlines are those of the listener.
-async fn answer(
-    stream: TcpStream,
-    exchange: Exchange,
-    render: &impl Fn() -> String,
-) -> io::Result<()> {
+async fn answer(stream: TcpStream, exchange: Exchange, pages: &Pages) -> io::Result<()> {
     let service = service_fn(async |request: Request<Incoming>| {
         exchange.begin_answer();
-        Ok::<_, Infallible>(page(&request, render))
+        Ok::<_, Infallible>(pages.page(&request).await)
     });
     let served = http1::Builder::new()
         .keep_alive(false)
@@ -121,22 +124,39 @@ async fn answer(
     served.map_err(io::Error::other)
 }
 
-fn page(request: &Request<Incoming>, render: &impl Fn() -> String) -> Response<Full<Bytes>> {
-    let text = |status, text: String| {
-        let mut response = Response::new(Full::new(Bytes::from(text)));
-        *response.status_mut() = status;
-        let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-        response.headers_mut().insert(CONTENT_TYPE, kind);
-        response
-    };
-    if ![Method::GET, Method::HEAD].contains(request.method()) {
-        let mut refused = text(StatusCode::METHOD_NOT_ALLOWED, "GET or HEAD only\n".to_owned());
-        refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return refused;
+/// The pages of a process.
+struct Pages {
+    metrics: Box<dyn Fn() -> String + Send + Sync>,
+    readiness: Option<Arc<Readiness>>,
+}
+
+impl Pages {
+    async fn page(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        if ![Method::GET, Method::HEAD].contains(request.method()) {
+            let mut refused = text(StatusCode::METHOD_NOT_ALLOWED, "GET or HEAD only\n".to_owned());
+            refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return refused;
+        }
+        match request.uri().path() {
+            "/" | "/metrics" => text(StatusCode::OK, (self.metrics)()),
+            "/health" => text(StatusCode::OK, "OK".to_owned()),
+            "/ready" => match self.obstacle().await {
+                None => text(StatusCode::OK, "ready\n".to_owned()),
+                Some(why) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+            },
+            _ => text(StatusCode::NOT_FOUND, "the metrics are at /metrics\n".to_owned()),
+        }
     }
-    match request.uri().path() {
-        "/" | "/metrics" => text(StatusCode::OK, render()),
-        "/health" => text(StatusCode::OK, "OK".to_owned()),
-        _ => text(StatusCode::NOT_FOUND, "the metrics are at /metrics\n".to_owned()),
+
+    async fn obstacle(&self) -> Option<String> {
+        self.readiness.as_ref()?.obstacle().await
     }
+}
+
+fn text(status: StatusCode, text: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
 }

@@ -1,25 +1,30 @@
 //! The signals that end a command that runs until then.
 
+use futures_util::future::OptionFuture;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::fault::Fault;
 
-/// SIGTERM and ctrl-c.
+/// SIGTERM and ctrl-c, and SIGHUP for a command that owns the terminal.
 pub(in crate::commands) struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    hang_up: Option<Signal>,
 }
 
 impl Signals {
     pub(in crate::commands) fn listen() -> Result<Self, Fault> {
-        let of = |kind| {
-            signal(kind)
-                .map_err(|error| Fault::refused(format!("cannot listen for signals: {error}")))
-        };
         Ok(Self {
-            terminate: of(SignalKind::terminate())?,
-            interrupt: of(SignalKind::interrupt())?,
+            terminate: listen_for(SignalKind::terminate())?,
+            interrupt: listen_for(SignalKind::interrupt())?,
+            hang_up: None,
         })
+    }
+
+    /// Listens for the end of the terminal too. Other commands keep its default, because `nohup`
+    /// makes them outlast the terminal.
+    pub(in crate::commands) fn listen_on_terminal() -> Result<Self, Fault> {
+        Ok(Self { hang_up: Some(listen_for(SignalKind::hangup())?), ..Self::listen()? })
     }
 
     /// Waits for the next signal.
@@ -27,6 +32,7 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
+            Some(_) = OptionFuture::from(self.hang_up.as_mut().map(Signal::recv)) => {}
         }
     }
 
@@ -41,4 +47,8 @@ impl Signals {
             done = future => Some(done),
         }
     }
+}
+
+fn listen_for(kind: SignalKind) -> Result<Signal, Fault> {
+    signal(kind).map_err(|error| Fault::refused(format!("cannot listen for signals: {error}")))
 }

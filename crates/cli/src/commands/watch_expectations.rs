@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::metrics_port::MetricsPort;
+use super::service::ServiceManager;
 use super::signals::Signals;
 use crate::context::{Context, Reasoned};
 use crate::fault::{Exit, Fault};
@@ -124,7 +125,10 @@ async fn watch(
             Some(port)
         }
     };
-    cx.print_line(&format!("watching; messages go to {channels}"));
+    let manager = ServiceManager::begin();
+    let line = format!("watching; messages go to {channels}");
+    cx.print_line(&line);
+    manager.ready(&line);
     let stop = CancellationToken::new();
     let watching = watcher.run(stop.clone());
     tokio::pin!(watching);
@@ -132,6 +136,7 @@ async fn watch(
         result = &mut watching => result,
         () = signals.next() => {
             stop.cancel();
+            manager.leaving();
             cx.print_line("stopping: messages that are being sent have 10 s");
             tokio::select! {
                 result = &mut watching => result,

@@ -4,7 +4,9 @@ mod file;
 mod server;
 mod zookeeper;
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -181,11 +183,22 @@ impl ConnectArguments {
             let set = std::env::var(&self.digest_variable).ok();
             return Ok(set.filter(|digest| !digest.is_empty()));
         };
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let digest = secret_file(path).map_err(|error| {
             Fault::usage(format!("--digest-file {} cannot be read: {error}", path.display()))
         })?;
-        Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+        Ok(Some(digest))
     }
+}
+
+/// Reads a file with one secret of at most 64 KiB: a larger file is surely the wrong one.
+pub(crate) fn secret_file(path: &Path) -> io::Result<String> {
+    const MAX_BYTES: u64 = 64 * 1024;
+    let mut text = String::new();
+    let n_bytes = File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if n_bytes as u64 > MAX_BYTES {
+        return Err(io::Error::other("it has more than 64 KiB"));
+    }
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
 /// Source of a secret.

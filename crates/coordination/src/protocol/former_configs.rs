@@ -50,13 +50,18 @@ pub(crate) struct FormerConfigEntry {
 impl FormerConfigs {
     /// Maximum number of configurations. The oldest ones are dropped.
     pub const MAX_CONFIGS: usize = 20;
-    /// Maximum size of all documents together, in bytes. The oldest ones are dropped.
+    /// Maximum size of all documents together, in bytes. The oldest ones are dropped, and a larger
+    /// document is not added.
     ///
     /// A node of ZooKeeper has at most 1 MiB, and JSON needs up to six bytes for one of a document.
     pub const MAX_BYTES: usize = 128 * 1024;
 
-    /// Adds a configuration and drops the oldest ones beyond the limits.
+    /// Adds a configuration and drops the oldest ones beyond the limits. If the document alone is
+    /// larger than [`MAX_BYTES`](Self::MAX_BYTES), the log stays as it is.
     pub fn push(&mut self, config: FormerConfig) {
+        if config.document.len() > Self::MAX_BYTES {
+            return;
+        }
         self.0.push_back(FormerConfigEntry { config, unknown: UnknownFields::default() });
         while self.0.len() > Self::MAX_CONFIGS || self.bytes() > Self::MAX_BYTES {
             self.0.pop_front();
@@ -92,6 +97,10 @@ mod tests {
         FormerConfig { document: "x".repeat(bytes), replaced_ms, who, why }
     }
 
+    fn kept(former: &FormerConfigs) -> Vec<i64> {
+        former.iter().map(|config| config.replaced_ms).collect()
+    }
+
     #[test]
     fn oldest_configs_beyond_the_size_limit_are_dropped() {
         let mut former = FormerConfigs::default();
@@ -99,9 +108,16 @@ mod tests {
         for n in 0..3 {
             former.push(config(half, n));
         }
-        let kept: Vec<i64> = former.iter().map(|config| config.replaced_ms).collect();
-        assert_eq!(kept, [1, 2]);
-        former.push(config(FormerConfigs::MAX_BYTES + 1, 3));
-        assert_eq!(former.iter().count(), 0, "one that is too large is not kept");
+        assert_eq!(kept(&former), [1, 2]);
+    }
+
+    #[test]
+    fn oversized_config_is_not_kept_and_drops_no_other() {
+        let mut former = FormerConfigs::default();
+        former.push(config(1, 0));
+        former.push(config(FormerConfigs::MAX_BYTES + 1, 1));
+        assert_eq!(kept(&former), [0]);
+        former.push(config(FormerConfigs::MAX_BYTES, 2));
+        assert_eq!(kept(&former), [2]);
     }
 }

@@ -54,11 +54,7 @@ impl Channel for HttpChannel {
             .timeout(timeout)
             .header(CONTENT_TYPE, "application/json; charset=utf-8")
             .body(self.body(alert).to_string());
-        let answer = request.send().await.map_err(|error| AlertError::Unreachable {
-            channel: self.name(),
-            host: host.clone(),
-            source: error.without_url().into(),
-        })?;
+        let answer = request.send().await.map_err(|error| self.unreachable(&host, error))?;
         self.check_answer(answer, host, &secrets).await
     }
 }
@@ -83,6 +79,11 @@ impl HttpChannel {
     fn unresolved(&self, setting: &str, source: outbound::SecretError) -> AlertError {
         let (channel, what) = (self.name(), format!("{setting} cannot be resolved"));
         AlertError::Setting { channel, what, source: Some(source) }
+    }
+
+    fn unreachable(&self, host: &str, error: reqwest::Error) -> AlertError {
+        let (channel, host) = (self.name(), host.to_owned());
+        AlertError::Unreachable { channel, host, source: error.without_url().into() }
     }
 
     fn unusable(&self, what: impl Into<String>) -> AlertError {
@@ -123,17 +124,37 @@ impl HttpChannel {
     ) -> Result<(), AlertError> {
         let status = answer.status().as_u16();
         let body = read_beginning(&mut answer).await;
-        let checked = match self.settings.kind {
-            Kind::DingTalk | Kind::WeCom if status == 200 => check_robot_answer(&body),
-            Kind::DingTalk | Kind::WeCom => Err(String::new()),
-            Kind::Slack | Kind::Webhook if (200..300).contains(&status) => Ok(()),
-            Kind::Slack | Kind::Webhook => Err(body),
+        let verdict = match (self.settings.kind, body) {
+            // The server of a gateway may have got the alert before the gateway gave up.
+            (_, body) if matches!(status, 502 | 504) => Verdict::Unclear(body.unwrap_or_default()),
+            (Kind::DingTalk | Kind::WeCom, Ok(body)) if status == 200 => check_robot_answer(&body),
+            (Kind::DingTalk | Kind::WeCom, Err(error)) if status == 200 => {
+                return Err(self.unreachable(&host, error));
+            }
+            (Kind::DingTalk | Kind::WeCom, _) => Verdict::Rejected(String::new()),
+            (Kind::Slack | Kind::Webhook, _) if (200..300).contains(&status) => Verdict::Accepted,
+            (Kind::Slack | Kind::Webhook, body) => Verdict::Rejected(body.unwrap_or_default()),
         };
-        checked.map_err(|reason| {
-            let (channel, reason) = (self.name(), shown(&reason, secrets));
-            AlertError::Rejected { channel, host, answer: format!("{status}{reason}") }
-        })
+        let channel = self.name();
+        let answer = |reason: &str| format!("{status}{}", shown(reason, secrets));
+        match verdict {
+            Verdict::Accepted => Ok(()),
+            Verdict::Rejected(reason) => {
+                Err(AlertError::Rejected { channel, host, answer: answer(&reason) })
+            }
+            Verdict::Unclear(reason) => {
+                Err(AlertError::Unclear { channel, host, answer: answer(&reason) })
+            }
+        }
     }
+}
+
+/// Meaning of an answer, with the reason for anything but success.
+enum Verdict {
+    Accepted,
+    Rejected(String),
+    /// The service may have got the alert.
+    Unclear(String),
 }
 
 /// Answer of a DingTalk or WeCom robot.
@@ -144,11 +165,13 @@ struct RobotAnswer {
     errmsg: String,
 }
 
-fn check_robot_answer(body: &str) -> Result<(), String> {
+fn check_robot_answer(body: &str) -> Verdict {
     match serde_json::from_str::<RobotAnswer>(body) {
-        Ok(RobotAnswer { errcode: 0, .. }) => Ok(()),
-        Ok(RobotAnswer { errcode, errmsg }) => Err(format!("errcode {errcode}, {errmsg}")),
-        Err(_) => Err("no errcode".to_owned()),
+        Ok(RobotAnswer { errcode: 0, .. }) => Verdict::Accepted,
+        Ok(RobotAnswer { errcode, errmsg }) => {
+            Verdict::Rejected(format!("errcode {errcode}, {errmsg}"))
+        }
+        Err(_) => Verdict::Unclear("no errcode".to_owned()),
     }
 }
 
@@ -182,14 +205,13 @@ fn shown(answer: &str, secrets: &[SecretString]) -> String {
     }
 }
 
-async fn read_beginning(answer: &mut Response) -> String {
+async fn read_beginning(answer: &mut Response) -> Result<String, reqwest::Error> {
     let mut bytes = Vec::new();
-    while bytes.len() < MAX_ANSWER_BYTES {
-        match answer.chunk().await {
-            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
-            Ok(None) | Err(_) => break,
-        }
+    while bytes.len() < MAX_ANSWER_BYTES
+        && let Some(chunk) = answer.chunk().await?
+    {
+        bytes.extend_from_slice(&chunk);
     }
     bytes.truncate(MAX_ANSWER_BYTES);
-    String::from_utf8_lossy(&bytes).into_owned()
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

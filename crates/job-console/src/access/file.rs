@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use outbound::SyntaxFault;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -34,6 +35,8 @@ struct State<T> {
     /// Of the last version, also if it is broken.
     stamp: Option<Stamp>,
     looked_at: Instant,
+    /// A file of a network drive may hang. Then no second thread waits for it.
+    is_reading: bool,
 }
 
 /// Distinguishes two versions of a file.
@@ -62,7 +65,8 @@ impl<T: Send + Sync + 'static> WatchedFile<T> {
     pub(super) fn open(path: &Path, parse: fn(&str) -> Result<T, String>) -> Result<Self, String> {
         let (text, stamp) = read(path)?;
         let current = Arc::new(parse(&text)?);
-        let state = State { current, stamp: Some(stamp), looked_at: Instant::now() };
+        let looked_at = Instant::now();
+        let state = State { current, stamp: Some(stamp), looked_at, is_reading: false };
         Ok(Self { path: path.to_owned(), parse, state: Mutex::new(state) })
     }
 
@@ -74,16 +78,18 @@ impl<T: Send + Sync + 'static> WatchedFile<T> {
     pub(super) async fn current(self: &Arc<Self>) -> Arc<T> {
         {
             let mut state = self.state.lock();
-            if state.looked_at.elapsed() < INTERVAL {
+            if state.is_reading || state.looked_at.elapsed() < INTERVAL {
                 return Arc::clone(&state.current);
             }
             // Other requests use the previous content until the file has been read.
-            state.looked_at = Instant::now();
+            (state.looked_at, state.is_reading) = (Instant::now(), true);
         }
-        let file = Arc::clone(self);
-        let reading = tokio::task::spawn_blocking(move || file.refresh());
-        if tokio::time::timeout(READ_DEADLINE, reading).await.is_err() {
-            self.report("is not read within 5 s");
+        let reading = Reading(Arc::clone(self));
+        let reading = tokio::task::spawn_blocking(move || reading.run());
+        match tokio::time::timeout(READ_DEADLINE, reading).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => self.report(&format!("is not read: {error}")),
+            Err(_) => self.report("is not read within 5 s"),
         }
         Arc::clone(&self.state.lock().current)
     }
@@ -117,6 +123,21 @@ impl<T: Send + Sync + 'static> WatchedFile<T> {
             reason,
             "file cannot be used; its previous content stays in force"
         );
+    }
+}
+
+/// A read of a file, which ends when this is dropped, also by a panic.
+struct Reading<T>(Arc<WatchedFile<T>>);
+
+impl<T: Send + Sync + 'static> Reading<T> {
+    fn run(self) {
+        self.0.refresh();
+    }
+}
+
+impl<T> Drop for Reading<T> {
+    fn drop(&mut self) {
+        self.0.state.lock().is_reading = false;
     }
 }
 
@@ -159,17 +180,11 @@ fn check_mode(_: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// Parses TOML. An error names the line and not the text of it, which may be a secret.
+/// Parses TOML. An error names the line and not its content, which may be a secret.
 pub(super) fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| {
-        let start = error.span().map_or(0, |span| span.start.min(text.len()));
-        let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let message = match error.message() {
-            // The message would have the value, which may be a secret.
-            message if message.starts_with("invalid type") => "the value has to be a text",
-            message => message,
-        };
-        format!("line {line}: {message}")
+        let offset = error.span().map(|span| span.start);
+        SyntaxFault::new(text, offset, error.message()).to_string()
     })
 }
 
@@ -203,9 +218,12 @@ pub(super) fn all_jobs() -> String {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     fn length(text: &str) -> Result<usize, String> {
+        assert!(!text.starts_with("panic"), "on purpose");
         if text.starts_with("broken") {
             Err("begins with broken".to_owned())
         } else {
@@ -230,6 +248,7 @@ mod tests {
         for (text, mode, expected) in [
             ("three", 0o600, 5),
             ("broken", 0o600, 5),
+            ("panic", 0o600, 5),
             ("four", 0o600, 4),
             ("readable by others", 0o604, 4),
             ("eleven letters", 0o640, 14),
@@ -241,6 +260,33 @@ mod tests {
         fs::remove_file(&path).unwrap();
         tokio::time::advance(INTERVAL).await;
         assert_eq!(*file.current().await, 14);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test(start_paused = true)]
+    async fn file_that_hangs_is_read_by_one_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("users.toml");
+        write(&path, "one", 0o600);
+        let file = Arc::new(WatchedFile::open(&path, length).unwrap());
+        fs::remove_file(&path).unwrap();
+        // Opening a pipe waits for its writer.
+        let made = std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&path).status();
+        assert!(made.unwrap().success());
+        tokio::time::advance(INTERVAL).await;
+        let mut first = Box::pin(file.current());
+        assert!(first.as_mut().now_or_never().is_none(), "the file is being read");
+        tokio::time::advance(2 * READ_DEADLINE).await;
+        assert_eq!(*first.await, 3);
+        let next = file.current().now_or_never();
+        assert_eq!(next.as_deref(), Some(&3), "the first read goes on");
+        fs::write(&path, "three").unwrap();
+        let patience = std::time::Instant::now() + Duration::from_secs(60);
+        while file.state.lock().is_reading {
+            assert!(std::time::Instant::now() < patience, "the read has not ended");
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*file.state.lock().current, 5);
     }
 
     #[cfg(unix)]
@@ -266,7 +312,7 @@ mod tests {
     fn toml_error_names_the_line_and_no_secret() {
         type Table = std::collections::BTreeMap<String, String>;
         for (text, expected) in [
-            ("a = \"x\"\npassword = 123456", "line 2: the value has to be a text"),
+            ("a = \"x\"\npassword = 123456", "line 2: invalid type: integer, expected a string"),
             ("a = \"x\"\n\nb = 'hunter2 hunter2", "line 3: "),
         ] {
             let refused = parse_toml::<Table>(text).unwrap_err();

@@ -1,16 +1,14 @@
 //! Changes of servers: pause, resume, disable, enable, drain, shutdown and removal.
 
-use std::time::Duration;
-
 use axum::response::Response;
 use axum::{Extension, Json};
 use operations::{DrainMode, Drained, Scope};
 use serde::Deserialize;
 
-use super::change::{Changed, Reason, answer, by, changed};
+use super::change::{Changed, Reason, answer, by, changed, wait};
 use super::place::Place;
 use crate::access::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::Answer;
 
 macro_rules! changes {
     ($($(#[doc = $doc:literal])* $name:ident, $path:tt, $scope:ident, $method:ident;)*) => {
@@ -108,9 +106,6 @@ pub(super) async fn shut_down_instance(
     Ok(changed(operations.shut_down_instance(&job, &instance, &by).await?))
 }
 
-/// Maximum wait of a drain, in seconds.
-const MAX_DRAIN: u64 = 600;
-
 /// A drain.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -155,18 +150,12 @@ pub(super) async fn drain_server(
     Json(body): Json<DrainRequest>,
 ) -> Answer<Response> {
     let by = by(&caller, &body.reason)?;
-    if body.wait_seconds > MAX_DRAIN {
-        let given = body.wait_seconds;
-        return Err(Problem::invalid(format!(
-            "wait_seconds is {given}; valid is 0 to {MAX_DRAIN}"
-        )));
-    }
+    let wait = wait(body.wait_seconds)?;
     let mode = match body.mode {
         None | Some(Mode::Disable) => DrainMode::Disable,
         Some(Mode::Pause) => DrainMode::Pause,
     };
     let (job, server) = (place.job()?, place.server()?);
-    let wait = Duration::from_secs(body.wait_seconds);
     let drained = place.namespace.operations.drain(&job, &server, mode, &by, wait).await?;
     Ok(answer(!drained.report.failed.is_empty(), drained))
 }

@@ -29,6 +29,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 pub use limits::Limits;
+pub(crate) use limits::MAX_BODY_BYTES;
 use progress::{Progress, Tracked, TrackedStream};
 
 /// Changes that were not complete when a server ended. Each is made completely, partly or not at
@@ -80,6 +81,7 @@ impl Server {
     /// # Errors
     /// The error of the operating system, such as [`io::ErrorKind::AddrInUse`].
     pub async fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
+        let limits = limits.clamped();
         let listener = Listener::bind(address, "console port", limits.bounds()).await?;
         Ok(Self { listener, limits })
     }
@@ -108,6 +110,8 @@ impl Server {
     ) -> Result<(), UnfinishedChanges> {
         let Self { listener, limits } = self;
         let (changes, ends) = (TaskTracker::new(), Ends::default());
+        // Closes the connections at the end of this function, and if its future is dropped.
+        let _abandon = ends.abandoned.clone().drop_guard();
         let router = requests::within(router, limits, changes.clone());
         let shared = Arc::new(Shared { router, limits, ends: ends.clone() });
         let connections = TaskTracker::new();
@@ -133,7 +137,6 @@ impl Server {
         connections.close();
         let done = tokio::time::timeout(limits.drain, join(changes.wait(), connections.wait()));
         let is_done = done.await.is_ok();
-        ends.abandoned.cancel();
         match changes.len() {
             count if count > 0 && !is_done => {
                 Err(UnfinishedChanges { count, waited: limits.drain })
@@ -214,6 +217,9 @@ async fn answer(
     shared: &Shared,
 ) -> Result<Response<Tracked>, std::convert::Infallible> {
     let tracker = progress.begin_answer();
+    if !request.method().is_safe() {
+        tracker.allow(shared.limits.change_deadline());
+    }
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(ConnectInfo(peer));
     let response = shared.router.clone().oneshot(request).await?;

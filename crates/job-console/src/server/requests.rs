@@ -1,6 +1,8 @@
 //! Bounds of one request: size, time, compression, and a task for each change.
 
 use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -9,17 +11,15 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 
-use super::Limits;
-use super::limits::MAX_BODY_BYTES;
 use super::progress::Tracker;
+use super::{Limits, MAX_BODY_BYTES};
 use crate::problem::Problem;
 
 /// Asks the reverse proxy nginx not to collect events before it passes them on.
@@ -33,11 +33,10 @@ pub(super) fn within(router: Router, limits: Limits, changes: TaskTracker) -> Ro
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(RequestBodyLimitLayer::new(MAX_BODY_BYTES))
         .layer(RequestBodyTimeoutLayer::new(limits.idle))
-        .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn_with_state((limits, changes), bounded))
 }
 
-/// Answers a request within its limits; a change gets a task.
+/// Answers a request within its limits, also if its handler panics; a change gets a task.
 async fn bounded(
     State((limits, changes)): State<(Limits, TaskTracker)>,
     request: Request,
@@ -48,15 +47,20 @@ async fn bounded(
         return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail)
             .into_response();
     }
-    if request.method().is_safe() {
-        let answered = tokio::time::timeout(limits.answer, next.run(request)).await;
-        return answered.unwrap_or_else(|_| late(limits, false));
+    let limit = limits.answer_to(request.method());
+    let is_change = !request.method().is_safe();
+    // The request is gone after a panic, so that no half of its state is seen.
+    let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
+    let answer = async move { answer.await.unwrap_or_else(|panic| panicked(&*panic, is_change)) };
+    if !is_change {
+        let answered = tokio::time::timeout(limit, answer).await;
+        return answered.unwrap_or_else(|_| late(limit, false));
     }
-    let task = changes.spawn(next.run(request));
-    match tokio::time::timeout(limits.answer, task).await {
+    match tokio::time::timeout(limit, changes.spawn(answer)).await {
         Ok(Ok(response)) => response,
-        Ok(Err(_)) => internal(),
-        Err(_) => late(limits, true),
+        // The runtime has ended the task.
+        Ok(Err(_)) => internal(true),
+        Err(_) => late(limit, true),
     }
 }
 
@@ -64,24 +68,23 @@ fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn late(limits: Limits, outcome_unknown: bool) -> Response {
-    let detail = format!("the request was not answered within {:?}", limits.answer);
+fn late(limit: Duration, outcome_unknown: bool) -> Response {
+    let detail = format!("the request was not answered within {limit:?}");
     let problem = Problem::new(StatusCode::GATEWAY_TIMEOUT, "deadline", detail);
     Problem { outcome_unknown, ..problem }.into_response()
 }
 
-fn internal() -> Response {
+fn internal(outcome_unknown: bool) -> Response {
     let detail = "the request met a fault of the console; its log has the cause";
     let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail);
-    Problem { outcome_unknown: true, ..problem }.into_response()
+    Problem { outcome_unknown, ..problem }.into_response()
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the signature is that of the layer")]
-fn panicked(panic: Box<dyn Any + Send>) -> Response {
+fn panicked(panic: &(dyn Any + Send), is_change: bool) -> Response {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
     tracing::error!(panic = text, "a handler panicked");
-    internal()
+    internal(is_change)
 }
 
 /// Ends a stream of events at its age, or when the server ends. Other answers stay as they are.

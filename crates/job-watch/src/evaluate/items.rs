@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use coordination::{JobConfig, Ledger};
 use jiff::Timestamp;
-use operations::{JobSnapshot, schedule_of};
+use operations::JobSnapshot;
 use sharding::ShardingItem;
 
 use super::{Judged, Seen, State, describe, suspended, suspension, unknown, violated};
@@ -14,7 +14,7 @@ use crate::memory::is_item_suspended;
 /// State of one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// The item meets the condition; it may violate it at this time.
+    /// The item meets the condition; its state may change at this time.
     Fine(Option<i64>),
     /// The deadline is running until this time.
     Waits(i64),
@@ -37,9 +37,7 @@ pub(super) enum Blind {
 
 pub(super) fn judge(condition: Condition, job: &JobSnapshot, seen: Seen<'_>, now: i64) -> Judged {
     let Some(config) = job.config() else { return unknown("the job has no configuration") };
-    let schedule = schedule_of(config).ok().flatten();
-    let next = |after| schedule.as_ref()?.next_after(after);
-    let scene = Scene { job, config, next: &next, seen, now };
+    let scene = Scene { job, config, seen, now };
     let verdict: Box<dyn Fn(ShardingItem) -> Verdict + '_> = match condition {
         Condition::LateAfter(after) => {
             if config.cron.is_none() {
@@ -145,8 +143,6 @@ fn failures(scene: Scene<'_>, n: u32) -> Judged {
 pub(super) struct Scene<'a> {
     pub(super) job: &'a JobSnapshot,
     config: &'a JobConfig,
-    /// Returns the next fire of the schedule after a time.
-    next: &'a dyn Fn(Timestamp) -> Option<Timestamp>,
     seen: Seen<'a>,
     now: i64,
 }
@@ -178,8 +174,7 @@ impl<'a> Scene<'a> {
     /// Returns the first fire that an item owes, and the time at which it is late.
     pub(super) fn owed(&self, item: ShardingItem, after: Duration) -> Option<(i64, i64)> {
         let record = self.record(item).ok()?;
-        let jitter = i64::from(self.config.jitter_ms.unwrap_or_default());
-        let allowed = millis(after).saturating_add(jitter);
+        let allowed = millis(after).saturating_add(self.job.jitter_ms());
         let from = self.seen.memory.judged_from(item.index()).unwrap_or(self.now);
         if let Some(noted) = record.misfire.filter(|noted| noted.last.0 >= from) {
             // The item was busy at the noted fires, so their run is owed since the end of that.
@@ -188,8 +183,7 @@ impl<'a> Scene<'a> {
         }
         // Fires that met a busy item are no later than the end of its run.
         let settled = record.last_fire.map(|fire| fire.0).max(record.ended_ms).max(Some(from))?;
-        let settled = Timestamp::from_millisecond(settled).ok()?;
-        let fire = (self.next)(settled)?.as_millisecond();
+        let fire = self.job.fire_after(settled)?;
         Some((fire, fire.saturating_add(allowed)))
     }
 
@@ -208,7 +202,7 @@ impl<'a> Scene<'a> {
             None => Verdict::Fine(None),
             Some((_, late)) if late <= self.now => Verdict::Violated(late),
             Some((fire, late)) if fire <= self.now => Verdict::Waits(late),
-            Some((_, late)) => Verdict::Fine(Some(late)),
+            Some((fire, _)) => Verdict::Fine(Some(fire)),
         }
     }
 
@@ -247,10 +241,7 @@ impl<'a> Scene<'a> {
 
     /// Returns the time at which the present run of an item began, or was first seen.
     pub(super) fn began(&self, item: ShardingItem) -> Option<i64> {
-        let shown = self.job.view().item(item);
-        let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
-        let recorded = record.filter(|record| record.running().is_some()).and_then(|r| r.began_ms);
-        recorded.or(self.seen.memory.running_since(item.index()))
+        self.job.run_start(item).or(self.seen.memory.running_since(item.index()))
     }
 
     fn takes(&self, item: ShardingItem, longest: Duration) -> Verdict {

@@ -6,13 +6,15 @@ mod model;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::JobName;
 use job_alerts::AlertChannel;
-use outbound::SecretText;
+use outbound::{SecretText, SyntaxFault};
 
 use crate::{Condition, ConditionKind, Expectation, JobPattern};
 use model::FileDoc;
@@ -67,7 +69,7 @@ pub enum WatchFileError {
         /// Path of the file.
         path: String,
         /// Error of the operating system.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The text is not TOML, or has a key or a type that the file does not have.
     #[error("line {line}: {reason}")]
@@ -107,12 +109,19 @@ impl WatchFile {
     /// [`WatchFileError`] names the first fault.
     pub fn read(path: &Path) -> Result<Self, WatchFileError> {
         let failed = |source| WatchFileError::Read { path: path.display().to_string(), source };
-        let size = std::fs::metadata(path).map_err(failed)?.len();
-        if size > MAX_FILE_BYTES {
-            let valid = format!("a file of at most {MAX_FILE_BYTES} bytes");
-            return Err(WatchFileError::invalid(path.display().to_string(), size, valid));
+        // The size of a pipe is known only at its end.
+        let mut bounded = File::open(path).map_err(failed)?.take(MAX_FILE_BYTES + 1);
+        let mut bytes = Vec::new();
+        bounded.read_to_end(&mut bytes).map_err(failed)?;
+        if bounded.limit() == 0 {
+            let (found, valid) = (
+                format!("over {MAX_FILE_BYTES} bytes"),
+                format!("a file of at most {MAX_FILE_BYTES} bytes"),
+            );
+            return Err(WatchFileError::invalid(path.display().to_string(), found, valid));
         }
-        Self::parse(&std::fs::read_to_string(path).map_err(failed)?)
+        let not_text = |error| failed(io::Error::new(io::ErrorKind::InvalidData, error));
+        Self::parse(&String::from_utf8(bytes).map_err(not_text)?)
     }
 
     /// Parses and checks a text.
@@ -183,10 +192,19 @@ impl WatchFile {
 
     /// Replaces a channel, for programs that have one of their own. Tables that name no channels
     /// use those that the file declares.
-    #[must_use]
-    pub fn channel(mut self, name: impl Into<String>, channel: AlertChannel) -> Self {
-        self.channels.insert(name.into(), Arc::new(channel));
-        self
+    ///
+    /// # Errors
+    /// [`WatchFileError::Invalid`]: the name is not 1 to 64 ASCII letters, digits, `-` and `_`. It
+    /// becomes the name of a node.
+    pub fn channel(
+        mut self,
+        name: impl Into<String>,
+        channel: AlertChannel,
+    ) -> Result<Self, WatchFileError> {
+        let name = name.into();
+        check::channel_name(&name)?;
+        self.channels.insert(name, Arc::new(channel));
+        Ok(self)
     }
 
     /// Returns the channels by name.
@@ -213,9 +231,9 @@ impl fmt::Debug for WatchFile {
 
 /// Converts an error of the parser. Its own text quotes the line, which may have a secret.
 fn syntax(text: &str, error: &toml::de::Error) -> WatchFileError {
-    let at = error.span().map_or(0, |span| span.start.min(text.len()));
-    let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-    WatchFileError::Syntax { line, reason: error.message().replace('\n', "; ") }
+    let offset = error.span().map(|span| span.start);
+    let SyntaxFault { line, reason } = SyntaxFault::new(text, offset, error.message());
+    WatchFileError::Syntax { line, reason }
 }
 
 /// Adds the condition that a job exists to the others, if the table names it exactly.

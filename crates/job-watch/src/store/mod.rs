@@ -22,7 +22,7 @@ pub(crate) use documents::{
     Alert, JobDoc, MAX_DOCUMENT_BYTES, MessageDoc, OutboxDoc, Phase, Reported, Resolved, SenderDoc,
     SilencesDoc, TermDoc, decode, encode,
 };
-pub(crate) use silences::{SilenceView, watched_root};
+pub(crate) use silences::{SilenceView, silenced_job, watched_root};
 pub use silences::{SilencedJob, Silences};
 
 /// Deadline of one request.
@@ -89,7 +89,8 @@ impl StoreError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Registry { .. } | Self::Deadline { .. } | Self::Conflict { .. } => true,
+            Self::Registry { source, .. } => source.is_retryable() || source.is_session_lost(),
+            Self::Deadline { .. } | Self::Conflict { .. } => true,
             Self::Newer { .. } | Self::Damaged { .. } | Self::TooLarge { .. } => false,
         }
     }
@@ -123,6 +124,13 @@ pub(crate) struct Write {
     pub(crate) path: NodePath,
     pub(crate) version: Option<Version>,
     pub(crate) data: Option<String>,
+}
+
+impl Write {
+    /// Returns the size that counts against the limit of a transaction, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.path.as_str().len() + self.data.as_ref().map_or(0, String::len)
+    }
 }
 
 /// Access to the state of watchers in one registry.
@@ -281,6 +289,11 @@ impl Store {
         let answer = answer.map_err(|_| StoreError::Deadline { act })?;
         answer.map_err(|source| StoreError::Registry { act, source })
     }
+}
+
+/// Returns the job of a node with the state of a job.
+pub(crate) fn watched_job(path: &NodePath) -> Option<JobName> {
+    JobName::new(path.below(&below("jobs"))?).ok()
 }
 
 /// Returns a node of the state of watchers.

@@ -24,11 +24,14 @@ pub(crate) struct Board {
 }
 
 /// One job.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) expectations: Vec<Expectation>,
     pub(crate) states: Vec<Assessment>,
     pub(crate) alerts: BTreeMap<ConditionKind, Alert>,
+    /// Last known success of the item that has not succeeded for the longest time, in milliseconds
+    /// since 1970 UTC.
+    pub(crate) oldest_success: Option<i64>,
     memory: Memory,
     exists: bool,
     /// The document can differ from the stored one.
@@ -92,6 +95,9 @@ impl Board {
         let entry = self.jobs.entry(job.clone()).or_default();
         (entry.exists, entry.is_touched) = (exists, true);
         entry.memory.observe(snapshot, &expectations, now);
+        let items = snapshot.into_iter().flat_map(JobSnapshot::items);
+        let successes = items.filter_map(|item| entry.memory.last_success(item.index()));
+        entry.oldest_success = successes.min();
         let seen = Seen { job: snapshot, memory: &entry.memory, history: None };
         let states = if is_judged { evaluate(&expectations, seen, now) } else { Vec::new() };
         log_changes(job, &entry.states, &states);
@@ -178,6 +184,13 @@ impl Board {
         found.into_iter().map(|(_, notice)| notice).collect()
     }
 
+    /// Returns a board with copies of the jobs of these notices only.
+    pub(crate) fn jobs_of(&self, notices: &[Notice]) -> Self {
+        let entries = notices.iter().filter_map(|notice| self.jobs.get_key_value(&notice.job));
+        let jobs = entries.map(|(job, entry)| (job.clone(), entry.clone())).collect();
+        Self { jobs, ..Self::default() }
+    }
+
     /// Notes that a message of a channel has these parts.
     pub(crate) fn mark_reported(&mut self, notices: &[Notice], channel: &str, n: u64, now: i64) {
         for Notice { job, kind, verb } in notices {
@@ -233,12 +246,6 @@ impl Entry {
     fn sends_to(&self, kind: ConditionKind, channel: &str) -> bool {
         let is_it = |expectation: &&Expectation| expectation.condition.kind() == kind;
         self.expectations.iter().find(is_it).is_some_and(|e| e.channels.contains(channel))
-    }
-
-    /// Returns the last known success of the item that has not succeeded for the longest time.
-    pub(crate) fn oldest_success(&self, job: &JobSnapshot) -> Option<i64> {
-        let items = job.items().into_iter();
-        items.filter_map(|item| self.memory.last_success(item.index())).min()
     }
 
     /// Removes alerts that are over and of which no channel has to report the end.

@@ -47,6 +47,28 @@ pub(crate) enum Outcome {
     Interrupted,
 }
 
+/// Numbers of messages since the start of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageCounts {
+    /// Messages that the service accepted.
+    pub sent: u64,
+    /// Messages without an answer of the service.
+    pub unknown: u64,
+    /// Messages that the service refused in every attempt.
+    pub dropped: u64,
+}
+
+impl MessageCounts {
+    pub(crate) fn add(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Sent => self.sent += 1,
+            Outcome::Unknown => self.unknown += 1,
+            Outcome::Dropped => self.dropped += 1,
+            Outcome::Interrupted => {}
+        }
+    }
+}
+
 impl Delivery {
     /// Sends the message. The end of the session stops it at once.
     pub(crate) async fn run(

@@ -42,6 +42,8 @@ pub(super) struct Engine {
     updates: Updates,
     state: Feed,
     sessions: SessionFeed,
+    /// The feed has delivered the whole state of watchers.
+    is_state_shown: bool,
     /// Session, while the registry answers.
     session: Option<SessionId>,
     silences: SilenceView,
@@ -66,6 +68,7 @@ impl Engine {
             updates: live.updates(UPDATE_INTERVAL),
             state: registry.watch(&watched_root()),
             sessions: registry.session_feed(),
+            is_state_shown: false,
             session: None,
             silences: SilenceView::default(),
             sender: Sender::new(Arc::clone(&file), registry, Arc::clone(&board), name),
@@ -121,10 +124,7 @@ impl Engine {
         if is_current {
             self.judge(now);
         }
-        let may_write = is_current
-            && self.session.is_some()
-            && self.retry.is_none_or(|at| at <= Instant::now());
-        if may_write {
+        if is_current && self.may_write() && self.retry.is_none_or(|at| at <= Instant::now()) {
             self.retry = None;
             let done = self.write(now).await;
             match done {
@@ -145,6 +145,11 @@ impl Engine {
         shown.counts = self.sender.counts();
         shown.latency = self.sender.latency();
         Ok(())
+    }
+
+    /// Returns true if this watcher may send: it has a session, and knows the silences.
+    fn may_write(&self) -> bool {
+        self.session.is_some() && self.is_state_shown
     }
 
     /// Returns true if the states can be judged: they are current, and were so for a while.
@@ -221,9 +226,9 @@ impl Engine {
                 Change::Init => {
                     self.silences.clear();
                     self.sender.see_sender(None);
-                    self.sender.see_state(false);
+                    self.is_state_shown = false;
                 }
-                Change::Ready => self.sender.see_state(true),
+                Change::Ready => self.is_state_shown = true,
                 Change::Entry(node) | Change::Put(node) => {
                     if node.path == Store::sender_path() {
                         self.sender.see_sender(node.stat.owner);
@@ -246,7 +251,7 @@ impl Engine {
         let now_ms = now.as_millisecond();
         let due = self.board.lock().next_due(&self.file, &self.silences, now_ms);
         let is_settled = self.settled.is_some_and(|at| at <= present);
-        let may_write = self.session.is_some() && is_settled && self.retry.is_none();
+        let may_write = self.may_write() && is_settled && self.retry.is_none();
         let message = if may_write { self.sender.next_due(&self.silences, now_ms) } else { None };
         let due = due.into_iter().chain(message).min();
         let due = due.map(|due| {

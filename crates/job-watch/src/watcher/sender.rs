@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use super::board::{Board, Notice};
 use super::compose;
-use super::delivery::{Delivered, Delivery, Outcome};
-use super::unstored::{set_stored, unstored};
+use super::delivery::{Delivered, Delivery, MessageCounts, Outcome};
+use super::unstored::{set_stored, unstored, unstored_all};
 use crate::WatchFile;
 use crate::store::{
     MessageDoc, OutboxDoc, Phase, SilenceView, Store, StoreError, Stored, Term, Write, encode,
@@ -28,17 +28,6 @@ const MAX_NOTICES: usize = 100;
 const PERSIST_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum number of documents that are stored at once.
 const MAX_BATCH: usize = 500;
-
-/// Numbers of messages since the start of the process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MessageCounts {
-    /// Messages that the service accepted.
-    pub sent: u64,
-    /// Messages without an answer of the service.
-    pub unknown: u64,
-    /// Messages that the service refused in every attempt.
-    pub dropped: u64,
-}
 
 /// The records of the sender.
 struct Lead {
@@ -55,7 +44,6 @@ pub(crate) struct Sender {
     lead: Option<Lead>,
     /// Session of the sender as the feed shows it.
     shown: Option<SessionId>,
-    is_shown: bool,
     /// This watcher was elected, and no later sender was seen.
     was_last: bool,
     sending: JoinSet<Delivered>,
@@ -82,7 +70,6 @@ impl Sender {
             name,
             lead: None,
             shown: None,
-            is_shown: false,
             was_last: false,
             sending: JoinSet::new(),
             in_flight: BTreeMap::new(),
@@ -117,11 +104,6 @@ impl Sender {
         self.shown = session;
     }
 
-    /// Notes whether the feed shows a complete state.
-    pub(crate) fn see_state(&mut self, is_complete: bool) {
-        self.is_shown = is_complete;
-    }
-
     /// Ends the term in memory; the records are read anew in the next one. Messages that are being
     /// sent continue, because the session lives.
     pub(crate) fn step_down(&mut self) {
@@ -147,7 +129,7 @@ impl Sender {
         if is_other {
             self.was_last = false;
         }
-        if is_other || !self.is_shown {
+        if is_other {
             return Ok(false);
         }
         let Some(term) = self.store.elect(session, &self.name).await? else { return Ok(false) };
@@ -187,13 +169,10 @@ impl Sender {
         if self.in_flight.get(&name).is_some_and(|(known, _)| *known == n) {
             self.in_flight.remove(&name);
         }
-        match outcome {
-            Outcome::Sent => self.counts.sent += 1,
-            Outcome::Unknown => self.counts.unknown += 1,
-            Outcome::Dropped => self.counts.dropped += 1,
-            Outcome::Interrupted => return,
+        self.counts.add(outcome);
+        if outcome != Outcome::Interrupted {
+            self.outcomes.insert(name, (n, outcome));
         }
-        self.outcomes.insert(name, (n, outcome));
     }
 
     /// Continues the messages of all channels, and begins new ones.
@@ -202,6 +181,7 @@ impl Sender {
         silences: &SilenceView,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        self.repeat_unknown().await?;
         self.store_outcomes(now).await?;
         let now = now.as_millisecond();
         let channels: Vec<String> = self.file.channels().keys().cloned().collect();
@@ -216,45 +196,57 @@ impl Sender {
         Ok(())
     }
 
-    /// Stores the outcomes of messages, and repeats those whose outcome is unknown.
-    pub(crate) async fn store_outcomes(&mut self, now: Timestamp) -> Result<(), StoreError> {
-        let now = now.as_millisecond();
-        let Some(lead) = &self.lead else { return Ok(()) };
-        let open: Vec<(String, OutboxDoc)> = lead
-            .outboxes
-            .iter()
-            .filter(|(_, outbox)| outbox.value.phase != Phase::Done)
-            .map(|(channel, outbox)| (channel.clone(), outbox.value.clone()))
-            .collect();
-        for (channel, doc) in open {
-            if self.in_flight.contains_key(&channel) {
-                continue;
-            }
-            let known = self.outcomes.get(&channel).filter(|(n, _)| *n == doc.n);
+    /// Returns the messages that have ended, and whose end is not stored, with their outcomes.
+    fn ended(&self) -> Vec<(String, OutboxDoc, Outcome)> {
+        let outboxes = self.lead.iter().flat_map(|lead| &lead.outboxes);
+        let ended = outboxes.filter(|(channel, outbox)| {
+            outbox.value.phase != Phase::Done && !self.in_flight.contains_key(*channel)
+        });
+        let with_outcome = ended.map(|(channel, outbox)| {
+            let known = self.outcomes.get(channel).filter(|(n, _)| *n == outbox.value.n);
             let outcome = known.map_or(Outcome::Unknown, |(_, outcome)| *outcome);
-            let repeats = outcome == Outcome::Unknown
-                && doc.phase == Phase::Sending
-                && self.file.channels().contains_key(&channel);
-            if repeats {
-                self.repeat(&channel, doc).await?;
-            } else {
-                if outcome == Outcome::Unknown {
-                    tracing::warn!(channel, n = doc.n, "it is unknown whether the message arrived");
-                }
-                let done = OutboxDoc { phase: Phase::Done, message: None, at: now, ..doc };
-                self.store_outbox(&channel, done, Vec::new()).await?;
-            }
+            (channel.clone(), outbox.value.clone(), outcome)
+        });
+        with_outcome.collect()
+    }
+
+    /// Returns the message to send once more, because its first sending has an unknown outcome.
+    fn to_repeat(&self, channel: &str, doc: &OutboxDoc, outcome: Outcome) -> Option<MessageDoc> {
+        let is_due = outcome == Outcome::Unknown
+            && doc.phase == Phase::Sending
+            && self.file.channels().contains_key(channel);
+        doc.message.clone().filter(|_| is_due)
+    }
+
+    /// Sends the messages once more whose outcome is unknown.
+    async fn repeat_unknown(&mut self) -> Result<(), StoreError> {
+        for (channel, doc, outcome) in self.ended() {
+            let Some(message) = self.to_repeat(&channel, &doc, outcome) else { continue };
+            let n = doc.n;
+            tracing::warn!(channel, n, "the outcome of the message is unknown, sending again");
+            let repeating = OutboxDoc { phase: Phase::Repeating, ..doc };
+            self.store_outbox(&channel, repeating, Vec::new()).await?;
             self.outcomes.remove(&channel);
+            self.spawn(&channel, n, message, true);
         }
         Ok(())
     }
 
-    async fn repeat(&mut self, channel: &str, doc: OutboxDoc) -> Result<(), StoreError> {
-        tracing::warn!(channel, n = doc.n, "the outcome of the message is unknown, sending again");
-        let Some(message) = doc.message.clone() else { return Ok(()) };
-        let (n, repeating) = (doc.n, OutboxDoc { phase: Phase::Repeating, ..doc });
-        self.store_outbox(channel, repeating, Vec::new()).await?;
-        self.spawn(channel, n, message, true);
+    /// Stores the outcomes of messages, except of those that are to be sent once more: the next
+    /// sender sends them if this one stops.
+    pub(crate) async fn store_outcomes(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        let at = now.as_millisecond();
+        for (channel, doc, outcome) in self.ended() {
+            if self.to_repeat(&channel, &doc, outcome).is_some() {
+                continue;
+            }
+            if outcome == Outcome::Unknown {
+                tracing::warn!(channel, n = doc.n, "it is unknown whether the message arrived");
+            }
+            let done = OutboxDoc { phase: Phase::Done, message: None, at, ..doc };
+            self.store_outbox(&channel, done, Vec::new()).await?;
+            self.outcomes.remove(&channel);
+        }
         Ok(())
     }
 
@@ -288,19 +280,21 @@ impl Sender {
         let n = lead.outboxes.get(channel).map_or(0, |outbox| outbox.value.n) + 1;
         let (message, writes, docs) = {
             let mut board = self.board.lock();
-            let message = loop {
+            loop {
                 let waiting = total - notices.len();
                 let message = compose::message(&self.file, &board, &notices, waiting, n);
-                let bytes = encode(&message).len();
-                if bytes <= max_bytes / 2 || notices.len() <= 1 {
-                    break message;
+                let mut reported = board.jobs_of(&notices);
+                reported.mark_reported(&notices, channel, n, now);
+                let (writes, docs) = unstored_all(&mut reported);
+                let message_bytes = encode(&message).len();
+                let bytes = message_bytes + writes.iter().map(Write::bytes).sum::<usize>();
+                let fits = message_bytes <= max_bytes / 2 && bytes <= max_bytes;
+                if fits || notices.len() <= 1 {
+                    board.jobs.append(&mut reported.jobs);
+                    break (message, writes, docs);
                 }
                 notices.truncate(notices.len() / 2);
-            };
-            board.mark_reported(&notices, channel, n, now);
-            let jobs = notices.iter().map(|notice| notice.job.clone());
-            let (writes, docs) = unstored(&mut board, jobs, max_docs, usize::MAX);
-            (message, writes, docs)
+            }
         };
         let doc = OutboxDoc { n, phase: Phase::Sending, at: now, message: Some(message.clone()) };
         self.store_outbox(channel, doc, writes).await?;

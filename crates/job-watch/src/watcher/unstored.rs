@@ -9,6 +9,12 @@ use crate::store::{JobDoc, Store, Write, encode};
 /// A document that is stored, and the version that it replaces.
 pub(super) type StoredDoc = (JobName, Option<JobDoc>, Option<Version>);
 
+/// Returns the writes of all jobs whose documents have changed.
+pub(super) fn unstored_all(board: &mut Board) -> (Vec<Write>, Vec<StoredDoc>) {
+    let jobs: Vec<JobName> = board.jobs.keys().cloned().collect();
+    unstored(board, jobs.into_iter(), usize::MAX, usize::MAX)
+}
+
 /// Returns the writes of the jobs whose documents have changed, within the given room.
 pub(super) fn unstored(
     board: &mut Board,

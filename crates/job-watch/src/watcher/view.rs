@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::JobName;
-use operations::{Freshness, JobSnapshot, LiveNamespace};
+use operations::{Freshness, LiveNamespace};
 use parking_lot::Mutex;
 
 use super::board::{Board, Entry};
-use super::sender::MessageCounts;
+use super::delivery::MessageCounts;
 use crate::{JobAssessment, NamespaceFacts, prometheus};
 
 /// State of the watcher that other tasks see.
@@ -49,7 +49,7 @@ impl WatchView {
     /// Returns the whole namespace in the text format of Prometheus.
     #[must_use]
     pub fn prometheus(&self) -> String {
-        let jobs = self.live.jobs();
+        let jobs = self.live.list();
         let data_age = match self.live.freshness() {
             Freshness::Loading => None,
             Freshness::Current => Some(Duration::ZERO),
@@ -60,23 +60,21 @@ impl WatchView {
         // The watcher waits for this lock, so it is not held while the text is written.
         let (successes, leader_changes) = {
             let board = self.board.lock();
-            let success = |job: &Arc<JobSnapshot>| {
-                let at = board.jobs.get(job.job())?.oldest_success(job)?;
-                Some((job.job().clone(), at))
-            };
-            let all: BTreeMap<JobName, i64> = jobs.iter().filter_map(success).collect();
+            let success =
+                |(job, entry): (&JobName, &Entry)| Some((job.to_string(), entry.oldest_success?));
+            let all: BTreeMap<String, i64> = board.jobs.iter().filter_map(success).collect();
             (all, board.leader_changes)
         };
         let facts = NamespaceFacts {
             assessments: &assessments,
-            last_success: &|job| successes.get(job.job()).copied(),
+            last_success: &|job| successes.get(job).copied(),
             leader_changes,
             data_age,
             registry_latency: shown.latency,
             is_sender: shown.is_sender,
             messages: shown.counts,
         };
-        prometheus(jobs.iter().map(|job| &**job), &facts)
+        prometheus(jobs.jobs().iter().map(|job| &*job.brief), &facts)
     }
 
     /// Returns true while the watcher is the sender.

@@ -83,14 +83,14 @@ impl MessageChannel for World {
 }
 
 /// A running watcher with its session.
-pub(crate) struct Running {
-    pub(crate) center: Arc<MemoryCenter>,
+pub(crate) struct Running<C = MemoryCenter> {
+    pub(crate) center: Arc<C>,
     pub(crate) view: WatchView,
     stop: CancellationToken,
     task: JoinHandle<Result<(), WatchError>>,
 }
 
-impl Running {
+impl<C: RegistryCenter> Running<C> {
     /// Stops the watcher as SIGTERM does.
     pub(crate) async fn stop(self) {
         self.stop.cancel();
@@ -130,10 +130,14 @@ impl World {
         self.watch_with(expectations, Arc::new(self.registry.connect()))
     }
 
-    pub(crate) fn watch_with(&self, expectations: &str, center: Arc<MemoryCenter>) -> Running {
+    pub(crate) fn watch_with<C: RegistryCenter>(
+        &self,
+        expectations: &str,
+        center: Arc<C>,
+    ) -> Running<C> {
         const CHANNEL: &str = "[channels.ops]\nkind = \"webhook\"\nurl = \"http://127.0.0.1:1/\"\n";
         let file = WatchFile::parse(&format!("{expectations}\n{CHANNEL}")).unwrap();
-        let file = file.channel("ops", AlertChannel::custom(self.clone()));
+        let file = file.channel("ops", AlertChannel::custom(self.clone())).unwrap();
         let began = self.began;
         let clock = move || -> Timestamp { at(0) + began.elapsed() };
         let watcher = Watcher::new(file, Arc::clone(&center) as Arc<dyn RegistryCenter>, "test@1");

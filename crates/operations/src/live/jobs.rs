@@ -173,15 +173,14 @@ impl Jobs {
 
     /// Forgets the next fire of a job if its configuration has changed.
     fn check_fire(&mut self, name: &JobName) {
-        let Some(job) = self.jobs.get_mut(name) else { return };
+        let Some(job) = self.jobs.get(name) else { return };
         let revision = job.snapshot.config_revision();
         if job.fire.is_some_and(|(_, of)| Some(of) == revision) {
             return;
         }
-        if let Some((fire, _)) = job.fire.take() {
-            self.fires.remove(&(fire, name.clone()));
-        }
-        if job.snapshot.schedule().is_some() {
+        let has_schedule = job.snapshot.schedule().is_some();
+        self.forget_fire(name);
+        if has_schedule {
             self.fires.insert((UNKNOWN_FIRE, name.clone()));
         }
     }
@@ -236,10 +235,10 @@ impl Jobs {
         removed
     }
 
-    fn forget_fire(&mut self, job: &JobName) {
-        if let Some((fire, _)) = self.jobs.get_mut(job).and_then(|job| job.fire.take()) {
-            self.fires.remove(&(fire, job.clone()));
-        }
+    fn forget_fire(&mut self, name: &JobName) {
+        let Some(job) = self.jobs.get_mut(name) else { return };
+        let fire = job.fire.take().map_or(UNKNOWN_FIRE, |(fire, _)| fire);
+        self.fires.remove(&(fire, name.clone()));
     }
 
     fn remove(&mut self, job: &JobName) {
@@ -287,4 +286,44 @@ impl Incoming {
 fn job_of(path: &NodePath) -> Option<JobName> {
     let name = path.as_str().get(1..)?.split('/').next()?;
     if Layout::is_reserved(name) { None } else { JobName::new(name).ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use coordination::{JobConfig, encode_config};
+    use reg_center::{Stat, Version};
+
+    use super::*;
+
+    fn scheduled(name: &str) -> JobSnapshot {
+        let name = JobName::new(name).unwrap();
+        let mut config = JobConfig::new(name.clone(), 1);
+        config.cron = Some("0 0/10 * * * ?".to_owned());
+        let revision = Revision(1);
+        let stat = Stat {
+            version: Version(0),
+            created: revision,
+            modified: revision,
+            modified_at: None,
+            owner: None,
+        };
+        let path = Layout::new(&name).path(&NodeKind::Config);
+        JobSnapshot::of_nodes(&name, vec![Node { path, data: encode_config(&config).into(), stat }])
+    }
+
+    #[test]
+    fn removed_job_leaves_no_fire_whether_or_not_it_was_computed() {
+        for is_computed in [false, true] {
+            let mut jobs = Jobs::default();
+            jobs.insert(scheduled("kept"));
+            jobs.insert(scheduled("removed"));
+            if is_computed {
+                assert_eq!(jobs.next_fires(0, 9).len(), 2);
+            }
+            jobs.retain(|job| job.as_str() == "kept");
+            assert_eq!(jobs.fires.len(), 1, "{is_computed}: {:?}", jobs.fires);
+            jobs.insert(scheduled("kept"));
+            assert_eq!(jobs.fires.len(), 1, "{is_computed}: {:?}", jobs.fires);
+        }
+    }
 }

@@ -5,13 +5,14 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use job_console::Prefix;
+use outbound::SyntaxFault;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
 use super::Source;
 use super::access::AccessSection;
 use crate::commands::history::{check_exists, has_password, store_options};
-use crate::connect::{Credentials, SecretSource};
+use crate::connect::{Credentials, SecretSource, secret_file};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::target::Target;
@@ -76,12 +77,26 @@ fn prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Prefix>, 
 impl Reference {
     fn resolve(&self) -> Result<String, String> {
         match &self.0 {
-            SecretSource::Variable(name) => std::env::var(name)
-                .map_err(|_| format!("the environment has no variable {name}, or it is not UTF-8")),
-            SecretSource::File(path) => std::fs::read_to_string(path)
-                .map(|text| text.trim_end_matches(['\r', '\n']).to_owned())
-                .map_err(|error| format!("{} cannot be read: {error}", path.display())),
+            SecretSource::Variable(name) => {
+                let secret = std::env::var(name).map_err(|_| {
+                    format!("the environment has no variable {name}, or it is not UTF-8")
+                })?;
+                not_empty(secret, || format!("the variable {name}"))
+            }
+            SecretSource::File(path) => {
+                let secret = secret_file(path)
+                    .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+                not_empty(secret, || path.display().to_string())
+            }
         }
+    }
+}
+
+/// Refuses an empty secret. A connection would go on without credentials.
+fn not_empty(secret: String, place: impl FnOnce() -> String) -> Result<String, String> {
+    match secret.is_empty() {
+        true => Err(format!("{} is empty; valid is the secret", place())),
+        false => Ok(secret),
     }
 }
 
@@ -97,9 +112,8 @@ impl ConsoleFile {
     fn parse(text: &str) -> Result<Self, String> {
         let file: Self = toml::from_str(text).map_err(|error| {
             // Not `Display` of the error: it shows the line, which may hold a credential.
-            let end = error.span().map_or(0, |span| span.start);
-            let line = text.get(..end).unwrap_or_default().matches('\n').count() + 1;
-            format!("line {line}: {}", error.message())
+            let offset = error.span().map(|span| span.start);
+            SyntaxFault::new(text, offset, error.message()).to_string()
         })?;
         if file.namespaces.is_empty() {
             return Err("namespaces is missing; valid is at least one section [[namespaces]] with name and registry".to_owned());
@@ -205,12 +219,16 @@ mod tests {
             ),
             (&format!("{entry}passwort = \"s3cret\""), "line 4: unknown field `passwort`"),
             (&format!("{entry}digest = s3cret"), "line 4: "),
+            (
+                &format!("{entry}digest = 534237"),
+                "line 4: invalid type: integer, expected a string",
+            ),
             (&format!("{entry}{entry}"), "namespaces: name \"a\" is given twice"),
         ];
         for (text, beginning) in rows {
             let fault = ConsoleFile::parse(text).unwrap_err();
             assert!(fault.starts_with(beginning), "{text:?}: {fault}");
-            assert!(!fault.contains("s3cret"), "{fault}");
+            assert!(!fault.contains("s3cret") && !fault.contains("534237"), "{fault}");
         }
         assert_eq!(ConsoleFile::parse(entry).unwrap().namespaces.len(), 1);
     }
@@ -229,5 +247,17 @@ mod tests {
         assert_eq!(text("${env:CARGO_PKG_NAME}").unwrap(), "cli");
         let fault = text("${env:EJOB_NO_SUCH_VARIABLE}").unwrap_err();
         assert!(fault.contains("no variable EJOB_NO_SUCH_VARIABLE"), "{fault}");
+        // Cargo sets this variable, and the package has no such file.
+        assert_eq!(std::env::var("CARGO_PKG_LICENSE_FILE").as_deref(), Ok(""));
+        let fault = text("${env:CARGO_PKG_LICENSE_FILE}").unwrap_err();
+        assert!(fault.contains("CARGO_PKG_LICENSE_FILE is empty"), "{fault}");
+        for (content, expected) in
+            [("\n".to_owned(), "is empty"), ("x".repeat(64 * 1024 + 1), "64 KiB")]
+        {
+            std::fs::write(file.path(), content).unwrap();
+            let fault = text(&format!("${{file:{}}}", file.path().display())).unwrap_err();
+            assert!(fault.contains(&file.path().display().to_string()), "{fault}");
+            assert!(fault.contains(expected), "{fault}");
+        }
     }
 }

@@ -131,8 +131,10 @@ impl ConsoleArguments {
         };
         let site = Site { access, prefix, opened: opened? };
         let ended = site.serve(cx, server, &mut signals).await;
-        if let Some(demo) = demo {
-            let _ = signals.unless(demo.end()).await;
+        if let Some(demo) = demo
+            && let Some(Err(fault)) = signals.unless(demo.end()).await
+        {
+            tracing::warn!(%fault, "the demonstration ended with a fault");
         }
         ended
     }

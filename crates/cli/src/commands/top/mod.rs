@@ -13,14 +13,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use console::Term;
+use coordination::JobName;
 use jiff::Timestamp;
 use operations::{Freshness, JobList, JobSnapshot, LiveNamespace, RunningItem};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use crate::commands::signals::Signals;
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
 use crate::output::Page;
@@ -42,6 +43,8 @@ const RUNS: usize = 200;
 struct Shot {
     list: Arc<JobList>,
     running: Vec<RunningItem>,
+    /// Name of the opened job.
+    opened: Option<JobName>,
     /// The opened job, if it exists.
     job: Option<Arc<JobSnapshot>>,
     /// Age of what is shown; `None` if it is current.
@@ -59,9 +62,23 @@ impl Shot {
         Self {
             list: live.list(),
             running: live.running(RUNS),
+            opened: state.opened().cloned(),
             job: state.opened().and_then(|job| live.job(job)),
             age,
             now_ms: Timestamp::now().as_millisecond(),
+        }
+    }
+
+    /// Shows a job that a key has opened. The state of a job that was open before stays as it is,
+    /// because the view may be paused.
+    fn show_opened(
+        &mut self,
+        state: &State,
+        find: impl FnOnce(&JobName) -> Option<Arc<JobSnapshot>>,
+    ) {
+        if self.opened.as_ref() != state.opened() {
+            self.opened = state.opened().cloned();
+            self.job = state.opened().and_then(find);
         }
     }
 }
@@ -79,8 +96,10 @@ pub(crate) async fn run(cx: &Context<'_>) -> Result<Page, Fault> {
     let registry = cx.registry(cx.connect().target()?, false, None).await?;
     let live = LiveNamespace::follow(registry);
     live.loaded(cx.connect().read_deadline()).await?;
+    // A signal that arrives from now on restores the terminal.
+    let mut signals = Signals::listen_on_terminal()?;
     let mut screen = Screen::open()?;
-    follow(&mut screen.terminal, &live).await?;
+    follow(&mut screen.terminal, &live, &mut signals).await?;
     Ok(Page::new("", &json!(null)))
 }
 
@@ -106,25 +125,26 @@ fn unusable(error: std::io::Error) -> Fault {
     Fault::refused(format!("the terminal cannot be used: {error}"))
 }
 
-async fn follow(terminal: &mut DefaultTerminal, live: &LiveNamespace) -> Result<(), Fault> {
+async fn follow(
+    terminal: &mut DefaultTerminal,
+    live: &LiveNamespace,
+    signals: &mut Signals,
+) -> Result<(), Fault> {
     let mut updates = live.updates(INTERVAL);
     let mut keys = read_keys();
-    let mut terminate = signal(SignalKind::terminate()).map_err(unusable)?;
-    let mut hang_up = signal(SignalKind::hangup()).map_err(unusable)?;
     let mut state = State::new(console::colors_enabled());
     let mut shot = Shot::take(live, &state);
     loop {
         terminal.draw(|frame| screen::draw(frame, &state, &shot)).map_err(unusable)?;
         tokio::select! {
             biased;
-            _ = terminate.recv() => return Ok(()),
-            _ = hang_up.recv() => return Ok(()),
+            () = signals.next() => return Ok(()),
             event = keys.recv() => match event {
                 Some(Event::Key(key)) if key.kind == KeyEventKind::Press => {
                     if state.press(key, &shot) == Reaction::Quit {
                         return Ok(());
                     }
-                    shot.job = state.opened().and_then(|job| live.job(job));
+                    shot.show_opened(&state, |job| live.job(job));
                 }
                 // The next drawing has the new size.
                 Some(_) => {}

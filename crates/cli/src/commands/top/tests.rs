@@ -77,6 +77,7 @@ fn shot() -> Shot {
     Shot {
         list: Arc::new(JobList::new(1, jobs.map(line).to_vec())),
         running: vec![RunningItem { job: name("orders"), item, since_ms: Some(940_000) }],
+        opened: None,
         job: None,
         age: None,
         now_ms: NOW_MS,
@@ -229,4 +230,20 @@ fn text_of_the_registry_cannot_control_the_terminal() {
     shot.list = Arc::new(JobList::new(2, vec![line(evil)]));
     let text = screen(&State::new(false), &shot, (80, 24)).join("\n");
     assert!(!text.contains('\u{1b}') && text.contains("[2Jb"), "{text:?}");
+}
+
+#[test]
+fn key_on_a_paused_view_shows_no_later_state_of_the_opened_job() {
+    let (mut state, mut shot) = (State::new(false), shot());
+    press(&mut state, &shot, KeyCode::Char('p'));
+    press(&mut state, &shot, KeyCode::Enter);
+    shot.show_opened(&state, |_| Some(Arc::new(snapshot(3))));
+    let items = |shot: &Shot| shot.job.as_ref().map(|job| job.items().len());
+    assert_eq!(items(&shot), Some(3), "the job is read when it is opened");
+    press(&mut state, &shot, KeyCode::Down);
+    shot.show_opened(&state, |_| Some(Arc::new(snapshot(5))));
+    assert_eq!(items(&shot), Some(3));
+    press(&mut state, &shot, KeyCode::Esc);
+    shot.show_opened(&state, |_| Some(Arc::new(snapshot(5))));
+    assert_eq!(items(&shot), None);
 }

@@ -18,6 +18,7 @@ use serde_json::json;
 use sharding::StrategyRegistry;
 
 use super::history::StoreArguments;
+use super::readiness::Readiness;
 use super::signals::Signals;
 use crate::context::Context;
 use crate::fault::Fault;
@@ -111,7 +112,8 @@ impl WorkerArguments {
         }
         let mut refused = Vec::new();
         let jobs = file.into_jobs();
-        let ending = self.work(cx, &scheduler, jobs, &mut refused, &mut signals).await;
+        let readiness = &outlets.readiness;
+        let ending = self.work(cx, &scheduler, jobs, &mut refused, readiness, &mut signals).await;
         let written = signals.unless(outlets.close()).await;
         let ending = ending?;
         let unwritten = || Err(Fault::refused("a signal came before the history was written"));
@@ -168,6 +170,7 @@ impl WorkerArguments {
         scheduler: &Scheduler,
         jobs: Vec<DeclaredJob>,
         refused: &mut Vec<RefusedJob>,
+        readiness: &Readiness,
         signals: &mut Signals,
     ) -> Result<Ending, Fault> {
         let starting = async {
@@ -177,7 +180,9 @@ impl WorkerArguments {
             }
             let handles = self.register(cx, scheduler, jobs, refused).await?;
             let handles = join(handles).await;
-            cx.print_line(&ready(scheduler, &handles, refused));
+            let line = ready(scheduler, &handles, refused);
+            cx.print_line(&line);
+            readiness.start(scheduler, &line);
             let handles: Vec<JobHandle> = handles.into_iter().map(|(handle, _)| handle).collect();
             ended(&handles).await;
             Ok(())
@@ -187,6 +192,7 @@ impl WorkerArguments {
             () = signals.next() => None,
             ended = starting => Some(ended),
         };
+        readiness.leave();
         match started {
             None => {
                 let deadline = self.drain;

@@ -1,5 +1,6 @@
 //! Event outlets of a worker: history, metrics and dumps.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use job_history::History;
@@ -7,6 +8,7 @@ use job_metrics::MetricsSubscriber;
 use lite::{DumpListener, DumpOptions, Scheduler, SchedulerBuilder};
 
 use super::super::metrics_port::MetricsPort;
+use super::super::readiness::Readiness;
 use super::WorkerArguments;
 use crate::fault::Fault;
 
@@ -17,19 +19,21 @@ const HISTORY_DEADLINE: Duration = Duration::from_secs(10);
 pub(super) struct Outlets {
     history: Option<History>,
     metrics: Option<MetricsPort>,
+    pub(super) readiness: Arc<Readiness>,
 }
 
 impl Outlets {
     pub(super) async fn open(given: &WorkerArguments) -> Result<Self, Fault> {
+        let readiness = Arc::new(Readiness::starting());
         let metrics = match given.metrics_port {
-            Some(port) => Some(MetricsPort::open(port).await?),
+            Some(port) => Some(MetricsPort::open(port, Arc::clone(&readiness)).await?),
             None => None,
         };
         let history = match given.store.options()? {
             Some(options) => Some(History::open(options).await?),
             None => None,
         };
-        Ok(Self { history, metrics })
+        Ok(Self { history, metrics, readiness })
     }
 
     /// Returns the line that names the metrics port, if there is one.

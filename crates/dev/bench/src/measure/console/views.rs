@@ -26,7 +26,7 @@ use crate::{Effort, Outcome};
 const REQUESTS: usize = 500;
 /// Changes of items in a second, while the views are requested.
 const CHANGES_PER_S: u32 = 200;
-/// Longest wait for the first snapshot.
+/// Longest wait for the first snapshot, and for the requests and changes of one view.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Interval in which the state of the first snapshot is requested.
 const POLL: Duration = Duration::from_millis(20);
@@ -191,7 +191,12 @@ impl Subject {
             bytes = size;
         }
         // A fast view is over before its share of the changes has arrived.
-        while changes.sent() < sent + u64::from(CHANGES_PER_S / 10) {
+        let share = sent + u64::from(CHANGES_PER_S / 10);
+        while changes.sent() < share {
+            if began.elapsed() > PATIENCE {
+                let n = changes.sent() - sent;
+                return Err(format!("{n} changes within {PATIENCE:?}, not {}", share - sent).into());
+            }
             times.push(self.request(path).await?.0);
         }
         let of = |share| quantile(&times, share).ok_or("no request was measured");
