@@ -15,6 +15,8 @@ mod problem;
 mod routes;
 mod server;
 
+#[cfg(feature = "oidc")]
+pub use access::Oidc;
 pub use access::{
     Access, AccessError, Caller, PasswordError, Permission, Proxy, Role, hash_password, new_token,
 };

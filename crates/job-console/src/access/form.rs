@@ -5,8 +5,12 @@ use maud::{DOCTYPE, Markup, html};
 /// Content of the sign-in page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SignInPage {
-    /// Address that the form is sent to.
-    pub(crate) action: String,
+    /// Address of the style sheet.
+    pub(crate) style: String,
+    /// Address that the form is sent to, if there are users with passwords.
+    pub(crate) action: Option<String>,
+    /// Name of the identity provider, and the address that begins a sign-in there.
+    pub(crate) provider: Option<(String, String)>,
     /// Address of the page that follows.
     pub(crate) next: String,
     /// User name that was entered before.
@@ -24,29 +28,35 @@ pub(super) fn render(page: &SignInPage) -> Markup {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
                 title { "Sign in · Elastic Job" }
+                link rel="stylesheet" href=(page.style);
             }
-            body {
+            body.sign-in {
                 main {
                     h1 { "Sign in" }
                     @if let Some(problem) = &page.problem {
                         p id="problem" role="alert" { (problem) }
                     }
-                    form method="post" action=(page.action) {
-                        input type="hidden" name="next" value=(page.next);
-                        p {
-                            label for="name" { "User name" }
-                            " "
-                            input id="name" name="name" value=(page.name) required autocomplete="username"
-                                autocapitalize="none" spellcheck="false" aria-describedby=[described_by];
+                    @if let Some(action) = &page.action {
+                        form method="post" action=(action) {
+                            input type="hidden" name="next" value=(page.next);
+                            div.field {
+                                label for="name" { "User name" }
+                                input id="name" name="name" value=(page.name) required
+                                    autocomplete="username" autocapitalize="none" spellcheck="false"
+                                    aria-describedby=[described_by];
+                            }
+                            div.field {
+                                label for="password" { "Password" }
+                                input id="password" name="password" type="password" required
+                                    autocomplete="current-password" aria-describedby=[described_by];
+                            }
+                            button type="submit" { "Sign in" }
                         }
-                        p {
-                            label for="password" { "Password" }
-                            " "
-                            input id="password" name="password" type="password" required
-                                autocomplete="current-password" aria-describedby=[described_by];
-                        }
-                        p { button type="submit" { "Sign in" } }
+                    }
+                    @if let Some((name, begin)) = &page.provider {
+                        a.button href=(begin) { "Sign in with " (name) }
                     }
                 }
             }
@@ -63,14 +73,16 @@ mod tests {
         let hostile = r#""><script>alert(1)</script>"#.to_owned();
         let problem = Some("The user name is not right.".to_owned());
         let page = SignInPage {
-            action: "/sign-in".to_owned(),
+            action: Some("/sign-in".to_owned()),
+            provider: Some((hostile.clone(), "/sign-in/oidc".to_owned())),
+            style: String::new(),
             next: hostile.clone(),
             name: hostile,
             problem,
         };
         let html = render(&page).into_string();
         assert!(!html.contains("<script"), "{html}");
-        assert_eq!(html.matches("&quot;&gt;&lt;script&gt;").count(), 2, "{html}");
+        assert_eq!(html.matches("&gt;&lt;script&gt;").count(), 3, "{html}");
         for control in ["name", "password"] {
             let label = format!(r#"<label for="{control}">"#);
             let input = format!(r#"<input id="{control}" "#);

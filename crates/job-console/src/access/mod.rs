@@ -3,10 +3,13 @@
 mod cookie;
 mod file;
 pub(crate) mod form;
+mod grant;
 mod headers;
 pub(crate) mod identify;
 mod limit;
 mod log;
+#[cfg(feature = "oidc")]
+mod oidc;
 mod origin;
 mod permission;
 mod proxy;
@@ -21,6 +24,8 @@ mod users;
 
 pub(crate) use headers::protect;
 pub(crate) use identify::identify;
+#[cfg(feature = "oidc")]
+pub use oidc::Oidc;
 pub use permission::{Permission, Role};
 pub use proxy::Proxy;
 pub use secret::{PasswordError, hash_password, new_token};

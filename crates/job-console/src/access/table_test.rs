@@ -153,7 +153,7 @@ async fn access(folder: &Path) -> (Access, Vec<(Caller, Credential)>) {
     let users = access.users.as_ref().unwrap().current().await;
     for caller in CALLERS {
         let user = Arc::clone(users.get(caller.0).unwrap());
-        let id = access.sessions.start(caller.0, user);
+        let id = access.sessions.start(caller.0, super::sessions::Holder::User(user));
         credentials.push((caller, Credential::Cookie(format!("ejob-session={id}"))));
     }
     (access, credentials)
