@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod alerts;
 mod api;
 mod bulk;
+mod changes;
 mod console;
 mod findings;
 #[cfg(test)]
@@ -14,6 +16,8 @@ mod pages;
 mod problem;
 mod routes;
 mod server;
+mod transfer;
+mod zones;
 
 #[cfg(feature = "oidc")]
 pub use access::Oidc;

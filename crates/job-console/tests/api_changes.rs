@@ -82,6 +82,27 @@ async fn runs_and_items_are_changed() {
 }
 
 #[tokio::test]
+async fn states_of_requested_runs_are_returned_after_a_wait() {
+    let site = Site::populated().await;
+    let body = json!({ "wait_seconds": 60, "reason": "test" });
+    let got = post(&site, "jobs/report/run", body.clone()).await.ok();
+    assert_eq!(got.body["runs"]["0"], json!({ "state": "ended", "outcome": "succeeded" }));
+    let failed = &got.body["runs"]["1"];
+    assert_eq!((&failed["state"], &failed["outcome"]), (&json!("ended"), &json!("failed")));
+    let got = post(&site, "jobs/report/rerun-failed", body).await.ok();
+    assert_eq!(got.body["runs"].as_object().unwrap().keys().collect::<Vec<_>>(), ["1"]);
+    // The runs of this job do not end.
+    let body = json!({ "items": [0], "wait_seconds": 1, "reason": "test" });
+    let got = post(&site, "jobs/long/run", body).await.ok();
+    assert_eq!(got.body["runs"]["0"]["state"], "waiting", "the item is busy");
+    let body = json!({ "reason": "test" });
+    assert_eq!(post(&site, "jobs/report/run", body).await.ok().body["runs"], json!(null));
+    let body = json!({ "wait_seconds": 601, "reason": "test" });
+    let detail = post(&site, "jobs/report/run", body).await;
+    assert_eq!(detail.problem(400, "invalid-request"), "wait_seconds is 601; valid is 0 to 600");
+}
+
+#[tokio::test]
 async fn drain_lists_the_items_that_still_run() {
     let site = Site::populated().await;
     let path = "jobs/long/servers/10.0.0.1/drain";

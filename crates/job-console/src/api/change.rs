@@ -1,5 +1,7 @@
 //! Parts that all changes share: author and reason, and the answer.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -7,7 +9,7 @@ use operations::{By, Error, Report};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Caller;
-use crate::problem::Answer;
+use crate::problem::{Answer, Problem};
 
 /// Body of a change without further fields.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
@@ -34,6 +36,20 @@ pub(super) fn by(caller: &Caller, reason: &str) -> Answer<By> {
         }
         error.into()
     })
+}
+
+/// Maximum wait of a change. The server's limit on the answers to changes is longer.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(600);
+
+/// Returns the wait that a change asks for.
+pub(super) fn wait(wait_seconds: u64) -> Answer<Duration> {
+    let wait = Duration::from_secs(wait_seconds);
+    if wait > MAX_WAIT {
+        let max = MAX_WAIT.as_secs();
+        let detail = format!("wait_seconds is {wait_seconds}; valid is 0 to {max}");
+        return Err(Problem::invalid(detail));
+    }
+    Ok(wait)
 }
 
 /// Answers with 200, or with 207 if a part of the change has failed.

@@ -1,16 +1,19 @@
 //! Changes of jobs and items: requests of runs, disabled items, and removal.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Json};
 use coordination::{MAX_SHARDING_TOTAL_COUNT, RequestParameter};
-use operations::{Removal, RemovalPreview, Report, Triggered, removal_preview};
+use operations::{
+    ItemRun, Operations, Removal, RemovalPreview, Report, Triggered, removal_preview,
+};
 use serde::{Deserialize, Serialize};
 use sharding::ShardingItem;
 
-use super::change::{Changed, Reason, answer, by, changed};
+use super::change::{Changed, answer, by, changed, wait};
 use super::place::{Live, Place};
 use crate::access::Caller;
 use crate::problem::{Answer, Problem};
@@ -25,6 +28,23 @@ pub(super) struct RunRequest {
     /// Parameter of the runs. It stays readable in the registry until they have ended.
     #[schema(example = "2024-02")]
     parameter: Option<String>,
+    /// Maximum wait until the runs have ended, in seconds; the answer has their states then.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 600, default = 0)]
+    wait_seconds: u64,
+    /// Reason, recorded with the change.
+    #[schema(min_length = 1, max_length = 512)]
+    reason: String,
+}
+
+/// A request of runs of the failed items.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RerunRequest {
+    /// Maximum wait until the runs have ended, in seconds; the answer has their states then.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 600, default = 0)]
+    wait_seconds: u64,
     /// Reason, recorded with the change.
     #[schema(min_length = 1, max_length = 512)]
     reason: String,
@@ -37,6 +57,9 @@ pub(super) struct Requested {
     report: Report,
     /// The request in the registry; null if its outcome cannot be followed.
     request: Option<RunRequested>,
+    /// State of each requested item after the wait; null without a wait, without a request, and if
+    /// the states could not be read.
+    runs: Option<BTreeMap<u32, ItemRun>>,
 }
 
 /// A request of runs in the registry.
@@ -50,14 +73,26 @@ struct RunRequested {
     items: Vec<u32>,
 }
 
-fn requested(triggered: Triggered) -> Response {
+/// Waits for the runs of a request, and answers with its effects.
+async fn requested(operations: &Operations, triggered: Triggered, wait: Duration) -> Response {
     let Triggered { report, request } = triggered;
+    let runs = match &request {
+        Some(request) if !wait.is_zero() => match operations.outcome(request, wait).await {
+            Ok(runs) => Some(runs),
+            // The request is made, so that an error would be the wrong answer.
+            Err(error) => {
+                tracing::warn!(job = %request.job, %error, "the runs of a request are not known");
+                None
+            }
+        },
+        Some(_) | None => None,
+    };
     let request = request.map(|request| RunRequested {
         id: request.id,
         fire_ms: request.at.0,
         items: request.items.keys().map(|item| item.index()).collect(),
     });
-    answer(!report.failed.is_empty(), Requested { report, request })
+    answer(!report.failed.is_empty(), Requested { report, request, runs })
 }
 
 /// Requests a run of some items or of all, now. The schedule is not affected.
@@ -72,7 +107,7 @@ pub(super) async fn run_job(
     Extension(caller): Extension<Caller>,
     Json(body): Json<RunRequest>,
 ) -> Answer<Response> {
-    let (by, job) = (by(&caller, &body.reason)?, place.job()?);
+    let (by, job, wait) = (by(&caller, &body.reason)?, place.job()?, wait(body.wait_seconds)?);
     let items = body.items.map(items).transpose()?;
     let operations = &place.namespace.operations;
     let triggered = match body.parameter {
@@ -85,23 +120,25 @@ pub(super) async fn run_job(
             operations.trigger_with(&job, items.as_ref(), &parameter, &by).await?
         }
     };
-    Ok(requested(triggered))
+    Ok(requested(operations, triggered, wait).await)
 }
 
 /// Requests a run of all items whose last run failed, timed out, panicked or was interrupted.
 #[utoipa::path(
     post,
     path = "/api/v1/namespaces/{namespace}/jobs/{job}/rerun-failed",
-    request_body = Reason,
+    request_body = RerunRequest,
     responses((status = 200, description = "The effects and the request", body = Requested)),
 )]
 pub(super) async fn rerun_failed(
     place: Place,
     Extension(caller): Extension<Caller>,
-    Json(body): Json<Reason>,
+    Json(body): Json<RerunRequest>,
 ) -> Answer<Response> {
-    let (by, job) = (by(&caller, &body.reason)?, place.job()?);
-    Ok(requested(place.namespace.operations.rerun_failed(&job, &by).await?))
+    let (by, job, wait) = (by(&caller, &body.reason)?, place.job()?, wait(body.wait_seconds)?);
+    let operations = &place.namespace.operations;
+    let triggered = operations.rerun_failed(&job, &by).await?;
+    Ok(requested(operations, triggered, wait).await)
 }
 
 /// Items to change.

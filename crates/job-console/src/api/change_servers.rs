@@ -1,16 +1,14 @@
 //! Changes of servers: pause, resume, disable, enable, drain, shutdown and removal.
 
-use std::time::Duration;
-
 use axum::response::Response;
 use axum::{Extension, Json};
 use operations::{DrainMode, Drained, Scope};
 use serde::Deserialize;
 
-use super::change::{Changed, Reason, answer, by, changed};
+use super::change::{Changed, Reason, answer, by, changed, wait};
 use super::place::Place;
 use crate::access::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::Answer;
 
 macro_rules! changes {
     ($($(#[doc = $doc:literal])* $name:ident, $path:tt, $scope:ident, $method:ident;)*) => {
@@ -108,9 +106,6 @@ pub(super) async fn shut_down_instance(
     Ok(changed(operations.shut_down_instance(&job, &instance, &by).await?))
 }
 
-/// Maximum wait of a drain. The server's limit on the answers to changes is longer.
-pub(crate) const MAX_WAIT: Duration = Duration::from_secs(600);
-
 /// A drain.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -155,11 +150,7 @@ pub(super) async fn drain_server(
     Json(body): Json<DrainRequest>,
 ) -> Answer<Response> {
     let by = by(&caller, &body.reason)?;
-    let wait = Duration::from_secs(body.wait_seconds);
-    if wait > MAX_WAIT {
-        let (given, max) = (body.wait_seconds, MAX_WAIT.as_secs());
-        return Err(Problem::invalid(format!("wait_seconds is {given}; valid is 0 to {max}")));
-    }
+    let wait = wait(body.wait_seconds)?;
     let mode = match body.mode {
         None | Some(Mode::Disable) => DrainMode::Disable,
         Some(Mode::Pause) => DrainMode::Pause,

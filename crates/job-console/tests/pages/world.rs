@@ -34,7 +34,7 @@ pub(crate) struct World {
     pub(crate) router: Router,
     schedulers: Vec<Scheduler>,
     _folder: tempfile::TempDir,
-    history: History,
+    pub(crate) history: History,
 }
 
 /// A response whose body was read.
@@ -50,13 +50,27 @@ pub(crate) struct Answer {
 impl World {
     /// Creates a namespace without jobs.
     pub(crate) async fn empty() -> Self {
-        let registry = MemoryRegistry::new();
-        let center = Arc::new(registry.connect());
         let folder = tempfile::tempdir().unwrap();
         let options = HistoryOptions::sqlite(folder.path().join("history.db"));
         let history = History::open(options.clone()).await.unwrap();
         // The console reads the store by a connection of its own, as another process would.
         let reader = History::open(options).await.unwrap();
+        Self::with_history(folder, history, reader)
+    }
+
+    /// Creates a namespace without jobs, whose console cannot open its history.
+    pub(crate) async fn without_reachable_history() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = HistoryOptions::sqlite(folder.path().join("history.db"));
+        let history = History::open(options).await.unwrap();
+        let missing = HistoryOptions::sqlite(folder.path().join("missing").join("history.db"));
+        let reader = History::open_in_background(missing).unwrap();
+        Self::with_history(folder, history, reader)
+    }
+
+    fn with_history(folder: tempfile::TempDir, history: History, reader: History) -> Self {
+        let registry = MemoryRegistry::new();
+        let center = Arc::new(registry.connect());
         let console = Console::new();
         let console = console.namespace("orders", center.clone(), Some(reader)).unwrap();
         // The server of the console compresses; a mounted router is compressed by its program.
@@ -115,15 +129,20 @@ impl World {
         self.send(request.body(Body::from(form.to_owned())).unwrap()).await
     }
 
-    /// Waits until a page satisfies `wanted`. Each event of its stream is checked.
+    /// Waits until a page satisfies `wanted`. The page is checked at each event of its stream.
     pub(crate) async fn until(&self, page: &str, wanted: impl Fn(&str) -> bool) {
         let mut stream = Events::of(self, page).await;
-        loop {
-            if wanted(&self.get(&format!("/{page}")).await.text) {
-                return;
+        let mut last = String::new();
+        let found = tokio::time::timeout(DEADLINE, async {
+            loop {
+                last = self.get(&format!("/{page}")).await.text;
+                if wanted(&last) {
+                    return;
+                }
+                stream.next().await;
             }
-            stream.next().await;
-        }
+        });
+        assert!(found.await.is_ok(), "{page} was not as expected within {DEADLINE:?}: {last}");
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

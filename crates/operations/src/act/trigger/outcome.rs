@@ -15,6 +15,7 @@ use crate::{Error, Operations, Result};
 /// State of one item of a manual request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum ItemRun {
     /// The run has not begun.
     Waiting,
