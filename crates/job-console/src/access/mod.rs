@@ -23,7 +23,7 @@ mod tokens;
 mod users;
 
 pub(crate) use headers::protect;
-pub(crate) use identify::identify;
+pub(crate) use identify::{Means, identify};
 #[cfg(feature = "oidc")]
 pub use oidc::Oidc;
 pub use permission::{Permission, Role};
