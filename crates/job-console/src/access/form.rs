@@ -5,8 +5,7 @@ use maud::{DOCTYPE, Markup, html};
 /// Content of the sign-in page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SignInPage {
-    /// Address of the style sheet.
-    pub(crate) style: String,
+    pub(crate) files: Files,
     /// Address that the form is sent to, if there are users with passwords.
     pub(crate) action: Option<String>,
     /// Name of the identity provider, and the address that begins a sign-in there.
@@ -19,9 +18,47 @@ pub(crate) struct SignInPage {
     pub(crate) problem: Option<String>,
 }
 
+/// Addresses of the files of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Files {
+    pub(crate) style: String,
+    pub(crate) icon: String,
+}
+
 /// Renders the page.
 pub(super) fn render(page: &SignInPage) -> Markup {
     let described_by = page.problem.is_some().then_some("problem");
+    let main = html! {
+        h1 { "Sign in" }
+        @if let Some(problem) = &page.problem {
+            p id="problem" role="alert" { (problem) }
+        }
+        @if let Some(action) = &page.action {
+            form method="post" action=(action) {
+                input type="hidden" name="next" value=(page.next);
+                div.field {
+                    label for="name" { "User name" }
+                    input id="name" name="name" value=(page.name) required
+                        autocomplete="username" autocapitalize="none" spellcheck="false"
+                        aria-describedby=[described_by];
+                }
+                div.field {
+                    label for="password" { "Password" }
+                    input id="password" name="password" type="password" required
+                        autocomplete="current-password" aria-describedby=[described_by];
+                }
+                button type="submit" { "Sign in" }
+            }
+        }
+        @if let Some((name, begin)) = &page.provider {
+            a.button href=(begin) { "Sign in with " (name) }
+        }
+    };
+    document("Sign in", &page.files, None, &main)
+}
+
+/// Returns a page without a caller. `refresh` is an address that the browser opens at once.
+pub(super) fn document(title: &str, files: &Files, refresh: Option<&str>, main: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -29,37 +66,14 @@ pub(super) fn render(page: &SignInPage) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { "Sign in · Elastic Job" }
-                link rel="stylesheet" href=(page.style);
-            }
-            body.sign-in {
-                main {
-                    h1 { "Sign in" }
-                    @if let Some(problem) = &page.problem {
-                        p id="problem" role="alert" { (problem) }
-                    }
-                    @if let Some(action) = &page.action {
-                        form method="post" action=(action) {
-                            input type="hidden" name="next" value=(page.next);
-                            div.field {
-                                label for="name" { "User name" }
-                                input id="name" name="name" value=(page.name) required
-                                    autocomplete="username" autocapitalize="none" spellcheck="false"
-                                    aria-describedby=[described_by];
-                            }
-                            div.field {
-                                label for="password" { "Password" }
-                                input id="password" name="password" type="password" required
-                                    autocomplete="current-password" aria-describedby=[described_by];
-                            }
-                            button type="submit" { "Sign in" }
-                        }
-                    }
-                    @if let Some((name, begin)) = &page.provider {
-                        a.button href=(begin) { "Sign in with " (name) }
-                    }
+                @if let Some(address) = refresh {
+                    meta http-equiv="refresh" content=(format!("0; url={address}"));
                 }
+                title { (title) " · Elastic Job" }
+                link rel="icon" type="image/svg+xml" href=(files.icon);
+                link rel="stylesheet" href=(files.style);
             }
+            body.sign-in { main { (main) } }
         }
     }
 }
@@ -75,7 +89,7 @@ mod tests {
         let page = SignInPage {
             action: Some("/sign-in".to_owned()),
             provider: Some((hostile.clone(), "/sign-in/oidc".to_owned())),
-            style: String::new(),
+            files: Files::default(),
             next: hostile.clone(),
             name: hostile,
             problem,

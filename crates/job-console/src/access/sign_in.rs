@@ -15,13 +15,13 @@ use serde::Deserialize;
 
 use super::Access;
 use super::cookie::{self, Purpose};
-use super::form::{SignInPage, render};
+use super::form::{Files, SignInPage, render};
 use super::origin::Origin;
 use super::secret::verify_password;
 use super::sessions::Holder;
 use super::users::User;
 use crate::console::Shared;
-use crate::pages::STYLE;
+use crate::pages::{Asset, ICON, STYLE};
 use crate::problem::Problem;
 use crate::routes::Routes;
 
@@ -88,13 +88,14 @@ impl SignInPage {
         #[cfg(not(feature = "oidc"))]
         let provider = None;
         let action = shared.access.users.is_some().then(|| shared.href("/sign-in"));
-        Self { style: style(shared), action, provider, next, ..Self::default() }
+        Self { files: files(shared), action, provider, next, ..Self::default() }
     }
 }
 
-/// Returns the address of the console's style sheet.
-fn style(shared: &Shared) -> String {
-    shared.href(&format!("/{}", STYLE.path()))
+/// Returns the addresses of the console's files.
+fn files(shared: &Shared) -> Files {
+    let address = |file: Asset| shared.href(&format!("/{}", file.path()));
+    Files { style: address(STYLE), icon: address(ICON) }
 }
 
 async fn submit(
@@ -162,7 +163,7 @@ async fn sign_out(
     if let (Some(provider), Some((_, Holder::Provider(signed)))) = (&shared.access.oidc, &ended)
         && let Some(url) = provider.sign_out(&shared.prefix, signed).await
     {
-        let page = super::oidc::sign_out_page(provider.label(), &style(&shared), &url);
+        let page = super::oidc::sign_out_page(provider.label(), &files(&shared), &url);
         return (AppendHeaders(removed), page).into_response();
     }
     let page = if shared.access.has_sign_in_page() { "/sign-in" } else { "/" };

@@ -66,7 +66,7 @@ use shell::{Body, document};
 use summary::Summary;
 use view::View;
 
-pub(crate) use assets::STYLE;
+pub(crate) use assets::{Asset, ICON, STYLE};
 pub(crate) use error_page::problems_as_pages;
 pub(crate) use stream::Streams;
 

@@ -225,11 +225,15 @@ impl Provider {
         let metadata = self.metadata().await?;
         let token = self.exchange(&metadata, prefix, code, verifier).await?;
         if let Err(error) = self.verify(&metadata, &token, &nonce) {
-            let metadata = match error {
+            let is_unknown_key = matches!(
+                error,
                 ClaimsVerificationError::SignatureVerification(
-                    SignatureVerificationError::NoMatchingKey,
-                ) => self.with_new_keys(&metadata).await?,
-                _ => None,
+                    SignatureVerificationError::NoMatchingKey
+                )
+            );
+            let metadata = match is_unknown_key {
+                true => self.with_new_keys(&metadata).await?,
+                false => None,
             };
             let refused = |error: ClaimsVerificationError| Fault::Token(causes(&error));
             let metadata = metadata.ok_or_else(|| refused(error))?;

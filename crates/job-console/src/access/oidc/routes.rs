@@ -9,13 +9,14 @@ use axum::http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::get;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 use serde::Deserialize;
 use url::Url;
 
 use super::provider::{Fault, Provider, Signed};
 use super::{BEGIN, CALLBACK};
 use crate::access::cookie::{self, Purpose};
+use crate::access::form::{Files, document};
 use crate::access::origin::Origin;
 use crate::access::secret::random_id;
 use crate::access::sessions::Holder;
@@ -150,27 +151,12 @@ fn signed_in(
 /// Returns the page after a sign-out that leads to the sign-out at the provider.
 ///
 /// It is a page and no redirect, because the answer to a form may not lead to another site.
-pub(in crate::access) fn sign_out_page(label: &str, style: &str, url: &Url) -> Markup {
-    let text = format!("Sign out at {label}");
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta http-equiv="refresh" content=(format!("0; url={url}"));
-                title { "Signed out · Elastic Job" }
-                link rel="stylesheet" href=(style);
-            }
-            body.sign-in {
-                main {
-                    h1 { "Signed out" }
-                    p { a href=(url.as_str()) { (text) } }
-                }
-            }
-        }
-    }
+pub(in crate::access) fn sign_out_page(label: &str, files: &Files, url: &Url) -> Markup {
+    let main = html! {
+        h1 { "Signed out" }
+        p { a href=(url.as_str()) { "Sign out at " (label) } }
+    };
+    document("Signed out", files, Some(url.as_str()), &main)
 }
 
 fn provider(shared: &Shared) -> Option<&Arc<Provider>> {

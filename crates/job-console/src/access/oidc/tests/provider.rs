@@ -188,7 +188,7 @@ fn sign(script: &Script, claims: &Value) -> String {
     let seed = if script.signing == Signing::OtherKey { "other" } else { script.key };
     let signature = match script.signing {
         Signing::None => Vec::new(),
-        _ => {
+        Signing::Valid | Signing::OtherKey | Signing::Symmetric => {
             let key = key(seed, script.key);
             key.sign(&CoreJwsSigningAlgorithm::EdDsa, signed.as_bytes()).unwrap()
         }
