@@ -11,7 +11,7 @@ const EDIT: &str = "/n/orders/jobs/report/configuration/edit";
 const TAB: &str = "/n/orders/jobs/report/configuration";
 
 /// Returns the fields of the form of a page as a browser sends them, with other values.
-fn form_of(page: &str, changes: &[(&str, &str)]) -> String {
+pub(crate) fn form_of(page: &str, changes: &[(&str, &str)]) -> String {
     // The dialogs at the end of each page have forms too.
     let content = page.split("<dialog").next().unwrap();
     let (_, form) = content.rsplit_once("<form").unwrap();

@@ -14,10 +14,10 @@ use super::configuring::form_of;
 use super::dom::{Node, apply, difference, parse, without_ages};
 use super::world::{Events, World, answer_of};
 
-/// Number of seeds without the variable.
-const SEEDS: u64 = 4;
-/// Variable with another number of seeds.
-const VARIABLE: &str = "EJOB_TEST_SEEDS";
+/// Variable with the number of seeds; 4 without it.
+const SEEDS: &str = "EJOB_TEST_SEEDS";
+/// Variable with the first seed; 0 without it.
+const FIRST_SEED: &str = "EJOB_TEST_FIRST_SEED";
 /// Number of namespaces at the same time. Most of the time they wait for an update.
 const AT_ONCE: usize = 4;
 /// Number of operations and faults of one seed.
@@ -217,11 +217,14 @@ async fn check(seed: u64) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn open_pages_equal_a_fresh_read_after_random_operations_and_faults() {
-    let seeds = match std::env::var(VARIABLE) {
-        Ok(text) => text.parse().expect("EJOB_TEST_SEEDS is a number of seeds"),
-        Err(_) => SEEDS,
+    let number = |variable: &str, default: u64| match std::env::var(variable) {
+        Ok(text) => {
+            text.parse().unwrap_or_else(|_| panic!("{variable} is {text:?}; valid is a number"))
+        }
+        Err(_) => default,
     };
-    let seeds: Vec<u64> = (0..seeds).collect();
+    let (first, n) = (number(FIRST_SEED, 0), number(SEEDS, 4));
+    let seeds: Vec<u64> = (first..first + n).collect();
     for together in seeds.chunks(AT_ONCE) {
         let all: Vec<_> = together.iter().map(|seed| tokio::spawn(check(*seed))).collect();
         for one in all {

@@ -2,6 +2,8 @@
 
 mod bulk;
 mod configuring;
+mod dom;
+mod equality;
 mod files;
 mod links;
 mod lists;
