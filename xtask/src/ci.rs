@@ -3,7 +3,7 @@
 
 use crate::background::Background;
 use crate::steps::{Steps, cargo, niced};
-use crate::{Error, browser, interop, monitoring, servers, tidy};
+use crate::{Error, browser, deploy, interop, monitoring, servers, tidy};
 
 /// Checks formatting, wording, lints and documentation, and runs the tests on PostgreSQL, MariaDB
 /// and etcd, with Prometheus, and in a browser. With `--interop` also runs the checks with Java.
@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     steps.command("formatting", &mut cargo("fmt --all --check"))?;
     steps.step("tidy", || tidy::check(&[]))?;
+    deploy::run(&mut steps)?;
     steps.command("lints", &mut niced(&cargo(lints)))?;
     steps.command("documentation", &mut niced(&documentation))?;
     if let Some(suite) = suite {

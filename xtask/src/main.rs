@@ -9,6 +9,7 @@ mod chaos;
 mod check;
 mod ci;
 mod demo;
+mod deploy;
 mod error;
 mod etcd;
 mod fuzz;
@@ -40,7 +41,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 21] = [
+const TASKS: [Task; 22] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -133,13 +134,18 @@ const TASKS: [Task; 21] = [
         run: monitoring::test,
     },
     Task {
+        usage: "deploy",
+        summary: "files of docs/deploy with the programs that use them; installs systemd",
+        run: deploy::check,
+    },
+    Task {
         usage: "tidy [--figures] [PATH...]",
         summary: "rules for words, comments and modules; figures of the core's structure",
         run: tidy::run,
     },
     Task {
         usage: "ci [--interop]",
-        summary: "formatting, tidy, lints, documentation, tests on other servers, with Prometheus and in a browser",
+        summary: "formatting, tidy, lints, documentation, deployment, tests on other servers, with Prometheus and in a browser",
         run: ci::run,
     },
 ];

@@ -67,7 +67,15 @@ const LAYERS: [Row; 38] = [
     },
     Row {
         name: "job-console",
-        normal: &["coordination", "inbound", "job-history", "operations", "reg-center", "sharding"],
+        normal: &[
+            "coordination",
+            "inbound",
+            "job-history",
+            "operations",
+            "outbound",
+            "reg-center",
+            "sharding",
+        ],
         dev: &["lite"],
     },
     Row {
@@ -88,6 +96,7 @@ const LAYERS: [Row; 38] = [
             "job-watch",
             "lite",
             "operations",
+            "outbound",
             "reg-center",
             "reg-center-etcd",
             "reg-center-postgres",

@@ -102,9 +102,15 @@ pub(crate) enum Command {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
     use clap::CommandFactory;
 
     use super::*;
+
+    /// Words at which a shell ends the arguments of a command.
+    const OPERATORS: [&str; 6] = ["|", "&", "&&", ";", ">", "2>"];
 
     #[test]
     #[cfg(feature = "console")]
@@ -141,6 +147,88 @@ mod tests {
         let missing: Vec<_> =
             all.into_iter().filter(|name| !table.contains(&format!("`{name}`"))).collect();
         assert!(missing.is_empty(), "docs/ejob.md does not have {missing:?}");
+    }
+
+    /// Returns the README and all pages in `docs`.
+    fn pages() -> Vec<PathBuf> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (mut pages, mut folders) = (vec![root.join("README.md")], vec![root.join("docs")]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "md") {
+                    pages.push(path);
+                }
+            }
+        }
+        pages
+    }
+
+    /// Returns the words of each command `ejob …` in the shell blocks and sessions of a page.
+    fn command_lines(page: &str) -> Vec<Vec<String>> {
+        let (mut found, mut language) = (Vec::new(), None);
+        for line in page.lines().map(str::trim) {
+            if let Some(fence) = line.strip_prefix("```") {
+                language = language.is_none().then_some(fence);
+                continue;
+            }
+            let command = match language {
+                Some("sh") => line,
+                Some("console") => line.strip_prefix("$ ").unwrap_or_default(),
+                _ => continue,
+            };
+            if !command.contains("ejob ") {
+                continue;
+            }
+            let words = shell_words::split(command).unwrap_or_else(|e| panic!("{command}: {e}"));
+            let words = words.into_iter().skip_while(|word| word != "ejob");
+            let words: Vec<_> = words.take_while(|word| !OPERATORS.contains(&&**word)).collect();
+            if !words.is_empty() {
+                found.push(words);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn command_lines_of_the_documents_are_valid() {
+        let mut n_checked = 0;
+        for path in pages() {
+            let page = fs::read_to_string(&path).unwrap();
+            for words in command_lines(&page) {
+                let is_console = words.get(1).is_some_and(|command| command == "console");
+                if is_console && cfg!(not(feature = "console")) {
+                    // This program has no such command. The tests of all features check it.
+                    continue;
+                }
+                if let Err(error) = CommandLine::try_parse_from(&words) {
+                    panic!("{}: {}\n{error}", path.display(), words.join(" "));
+                }
+                n_checked += 1;
+            }
+        }
+        assert!(n_checked > 60, "only {n_checked} command lines were found");
+    }
+
+    #[test]
+    fn wrong_command_line_of_a_document_is_found() {
+        let rows = [
+            ("sh", "ejob jobs --watch", true),
+            ("sh", "EJOB_LOG=info ejob jobs 2> jobs.log &   # a comment", true),
+            ("console", "$ ejob pause hello --why 'two words' | cat --no-such-option", true),
+            ("sh", "ejob no-such-command", false),
+            ("console", "$ ejob jobs --no-such-option", false),
+            ("console", "$ ejob pause hello", false),
+        ];
+        for (language, line, expected) in rows {
+            let lines = command_lines(&format!("```{language}\n{line}\n```\n"));
+            let [words] = &lines[..] else { panic!("{line}: {lines:?}") };
+            assert_eq!(CommandLine::try_parse_from(words).is_ok(), expected, "{line}");
+        }
+        assert_eq!(command_lines("```text\nejob jobs\n```\nejob jobs\n").len(), 0);
+        assert_eq!(command_lines("```console\nejob jobs\n```\n").len(), 0);
     }
 
     #[test]

@@ -32,22 +32,24 @@ function parts(date, zone) {
       year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit",
       second: "2-digit", hourCycle: "h23", timeZone: zone,
     };
-    let format;
+    let format = null;
     try {
       format = new Intl.DateTimeFormat("en-CA", options);
     } catch {
-      format = new Intl.DateTimeFormat("en-CA", { ...options, timeZone: "UTC" });
+      // This browser does not know the zone.
     }
     formats.set(zone, format);
   }
-  const found = formats.get(zone).formatToParts(date);
-  return Object.fromEntries(found.map((part) => [part.type, part.value]));
+  const found = formats.get(zone)?.formatToParts(date);
+  return found && Object.fromEntries(found.map((part) => [part.type, part.value]));
 }
 
 function clock(element, now) {
   const date = new Date(element.dateTime);
   const zone = set.tz === "browser" ? undefined : (set.tz === "job" && element.dataset.zone) || "UTC";
   const at = parts(date, zone);
+  // The server knows more zones.
+  if (!at) return element.textContent;
   const today = parts(now, zone);
   const millis = "ms" in element.dataset ? `.${String(date.getMilliseconds()).padStart(3, "0")}` : "";
   const time = `${at.hour}:${at.minute}:${at.second}${millis}`;
@@ -85,7 +87,9 @@ function tick() {
 let source = null;
 let contact = performance.now();
 let contactAt = new Date();
-let pending = null;
+// Lists whose latest rows are not shown yet, by id: the element, its latest content, and the number
+// of new rows.
+const pending = new Map();
 
 function morph(target, element) {
   Idiomorph.morph(target, element, { ignoreActiveValue: true, callbacks: {
@@ -109,10 +113,24 @@ function merge(target, fresh) {
     if (other) morph(row, other.cloneNode(true));
     wanted.delete(row.id);
   }
-  pending = wanted.size > 0 ? { target, fresh } : null;
-  const more = $("more");
-  more.hidden = !pending;
-  if (pending) write($("more-show"), set.more.replace("{}", wanted.size));
+  if (wanted.size > 0) pending.set(target.id, { target, fresh, added: wanted.size });
+  else pending.delete(target.id);
+}
+
+function announce() {
+  let added = 0;
+  for (const list of pending.values()) added += list.added;
+  $("more").hidden = added === 0;
+  if (added > 0) write($("more-show"), set.more.replace("{}", added));
+}
+
+// A row can change before the reader has asked for it.
+function renew(row) {
+  for (const { fresh } of pending.values()) {
+    for (const waiting of fresh.children) {
+      if (waiting.id === row.id) waiting.replaceWith(row.cloneNode(true));
+    }
+  }
 }
 
 function apply(html) {
@@ -120,12 +138,15 @@ function apply(html) {
   template.innerHTML = html;
   const parts = [...template.content.querySelectorAll("template")];
   for (const element of parts.flatMap((part) => [...part.content.children])) {
+    if (element.id === "content") pending.clear();
+    renew(element);
     const target = $(element.id);
     if (!target) continue;
     const isList = "rows" in target.dataset && "rows" in element.dataset;
     if (isList) merge(target, element);
     else morph(target, element);
   }
+  announce();
   localise($("content"));
   age();
 }
@@ -141,8 +162,12 @@ function connect() {
   source = new EventSource(set.stream);
   source.addEventListener("message", (event) => { heard(); apply(event.data); });
   source.addEventListener("beat", heard);
-  // The page is gone: loading it again shows why.
-  source.addEventListener("end", () => location.reload());
+  // A page that is gone is loaded again, which shows why. Without its registry, the console has no
+  // stream for any page.
+  source.addEventListener("end", (event) => {
+    if (event.data === "closed") disconnect();
+    else location.reload();
+  });
   source.addEventListener("error", () => {
     // The browser connects again by itself, except after an answer that is no stream.
     if (source?.readyState === EventSource.CLOSED) { disconnect(); setTimeout(reconnect, 3 * SECOND); }
@@ -186,11 +211,12 @@ addEventListener("pageshow", (event) => { if (event.persisted) { disconnect(); c
 addEventListener("pagehide", disconnect);
 
 $("more-show").addEventListener("click", () => {
-  if (!pending) return;
-  morph(pending.target, pending.fresh);
-  localise(pending.target);
-  pending = null;
-  $("more").hidden = true;
+  for (const { target, fresh } of pending.values()) {
+    morph(target, fresh);
+    localise(target);
+  }
+  pending.clear();
+  announce();
 });
 
 // ---- Dialogs --------------------------------------------------------------------------------
@@ -229,15 +255,27 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// A file is read into a field of its form, so that the form is the same without this script.
+for (const file of document.querySelectorAll("input[type=file][data-into]")) {
+  file.closest(".field").hidden = false;
+  file.addEventListener("change", async () => {
+    const chosen = file.files[0];
+    const isTooLarge = chosen?.size > Number(file.dataset.max);
+    file.setCustomValidity(isTooLarge ? file.dataset.fault : "");
+    if (isTooLarge) file.reportValidity();
+    else if (chosen) $(file.dataset.into).value = await chosen.text();
+  });
+}
+
+// A page without a namespace has no palette.
 const palette = $("palette");
 const query = $("palette-query");
 const found = $("palette-found");
-const root = set.home.slice(0, set.home.indexOf("n/"));
 let asked = 0;
 
 async function search() {
   const id = ++asked;
-  const address = `${set.find}?q=${encodeURIComponent(query.value)}&root=${encodeURIComponent(root)}`;
+  const address = `${set.find}?q=${encodeURIComponent(query.value)}&root=${encodeURIComponent(set.root)}`;
   const answer = await fetch(address).catch(() => null);
   // A slow answer to an earlier question must not replace a later one.
   if (!answer?.ok || id !== asked) return;
@@ -256,14 +294,14 @@ function choose(step) {
 }
 
 function openPalette() {
-  if (document.querySelector("dialog[open]") || set.home.indexOf("n/") < 0) return;
+  if (!palette || document.querySelector("dialog[open]")) return;
   query.value = "";
   palette.showModal();
   search();
 }
 
-query.addEventListener("input", search);
-palette.addEventListener("keydown", (event) => {
+query?.addEventListener("input", search);
+palette?.addEventListener("keydown", (event) => {
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     event.preventDefault();
     choose(event.key === "ArrowDown" ? 1 : -1);
@@ -281,7 +319,6 @@ for (const [button, open] of [["palette-open", openPalette], ["keys-open", () =>
 
 // ---- Keyboard -------------------------------------------------------------------------------
 
-const targets = { o: "", j: "jobs", r: "running", s: "servers", d: "doctor", a: "audit" };
 let isGoing = false;
 
 function move(step) {
@@ -304,12 +341,13 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
   }
-  if (isGoing && event.key in targets) {
+  const section = isGoing && document.querySelector(`#nav [data-key="${CSS.escape(event.key)}"]`);
+  if (section) {
     isGoing = false;
-    return document.querySelector(`#nav [data-go="${targets[event.key]}"]`)?.click();
+    return section.click();
   }
   isGoing = event.key === "g";
-  if (event.key === "/") { event.preventDefault(); $("search").focus(); }
+  if (event.key === "/") { event.preventDefault(); $("search")?.focus(); }
   else if (event.key === "?") $("keys").showModal();
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);

@@ -47,22 +47,76 @@ test('a change in one browser appears in another one without a reload', async ()
   await acting.type('#act-why', 'tested in a browser')
   await Promise.all([acting.waitForNavigation(), acting.click('dialog[open] button[type=submit]')])
 
-  await watching.waitForFunction(() => document.body.innerText.includes('tested in a browser') || !document.getElementById('more').hidden)
+  await watching.waitForFunction(() => {
+    document.getElementById('more-show').click()
+    return document.querySelector('main').innerText.includes('tested in a browser')
+  })
   assert.ok(await watching.evaluate(() => window.sameDocument), 'the page was not loaded again')
   assert.deepEqual([...watching.faults, ...acting.faults], [])
   await other.close()
   await acting.close()
 })
 
+/** Sends a request of the API from a page of the console. */
+async function api(page, method, path, body, headers = {}) {
+  const address = `${home.replace('/n/', '/api/v1/namespaces/')}${path}`
+  const answer = await page.evaluate(async (method, address, body, headers) => {
+    const sent = { method, headers: { 'content-type': 'application/json', ...headers } }
+    if (body) sent.body = JSON.stringify(body)
+    const answer = await fetch(address, sent)
+    return { ok: answer.ok, etag: answer.headers.get('etag'), body: await answer.json() }
+  }, method, address, body, headers)
+  assert.ok(answer.ok, `${method} ${path}: ${JSON.stringify(answer.body)}`)
+  return answer
+}
+
+test('a new row that changes before it is asked for is shown as it is', async () => {
+  const acting = await tab(chromium)
+  await acting.goto(`${home}/about`)
+  const { body: { export: all } } = await api(acting, 'GET', '/export')
+  const model = all.jobs.find(({ job }) => job === 'newsletter')
+  const create = async (job) => {
+    const document = model.document.replaceAll('newsletter', job)
+    const wanted = { export: { ...all, jobs: [{ ...model, job, document }] } }
+    const { body: { digest } } = await api(acting, 'POST', '/import', { ...wanted, dry_run: true })
+    await api(acting, 'POST', '/import', { ...wanted, digest, reason: 'browser test' })
+  }
+  const describe = async (job, description) => {
+    const path = `/jobs/${job}/configuration`
+    const { etag } = await api(acting, 'GET', path)
+    const change = { fields: { description }, reason: 'browser test' }
+    await api(acting, 'PUT', path, change, { 'if-match': etag })
+  }
+  await create('announced-1')
+  const watching = await tab(chromium)
+  await watching.bringToFront()
+  await watching.goto(`${home}/jobs?q=announced-`)
+  await shows(watching, /announced-1/)
+  await create('announced-2')
+  await watching.waitForFunction(() => !document.getElementById('more').hidden)
+  await describe('announced-2', 'changed while it waits')
+  // The stream sends this change after the other one.
+  await describe('announced-1', 'changed in its place')
+  await shows(watching, /changed in its place/)
+  await watching.click('#more-show')
+  assert.match(await watching.$eval('main', (main) => main.innerText), /changed while it waits/)
+  assert.ok(await watching.$eval('#more', (more) => more.hidden))
+  assert.deepEqual([...watching.faults, ...acting.faults], [])
+  await watching.close()
+  await acting.close()
+})
+
 test('a dialog is left by Escape and nothing is changed', async () => {
   const page = await tab(chromium)
   await page.goto(`${home}/jobs/newsletter`)
-  const before = await page.$eval('main h1', (title) => title.innerText)
-  await page.click('a[href*="act/"]')
+  const state = () => page.$eval('#state', (state) => state.innerText)
+  const before = await state()
+  await page.click('a[href*="act/pause"], a[href*="act/resume"]')
   await page.waitForSelector('dialog[open] #act-why')
   await page.keyboard.press('Escape')
   await page.waitForFunction(() => !document.querySelector('dialog[open]'))
-  assert.equal(await page.$eval('main h1', (title) => title.innerText), before)
+  await page.reload()
+  assert.equal(await state(), before)
   await page.close()
 })
 

@@ -6,13 +6,14 @@ use axum::extract::{FromRef, Request};
 use axum::routing::get;
 use axum::{Router, middleware};
 use job_history::History;
+use job_watch::WatchView;
 use reg_center::RegistryCenter;
 
 use crate::access::{self, Access, Caller};
 use crate::mount::Prefix;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::routes::{Routes, Rule};
-use crate::{api, health, pages, problem};
+use crate::{api, changes, health, pages, problem};
 
 /// Why a console cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +22,12 @@ pub enum SetupError {
     /// The name of a namespace cannot stand in an address.
     #[error("namespace is {name:?}; valid are 1 to 64 letters, digits, '-', '_' and '.'")]
     InvalidName {
+        /// The given name.
+        name: String,
+    },
+    /// The console has no namespace of this name.
+    #[error("namespace {name:?} is unknown; add it before its watcher")]
+    NoSuchNamespace {
         /// The given name.
         name: String,
     },
@@ -119,6 +126,18 @@ impl Console {
         Ok(self)
     }
 
+    /// Shows the states of a watcher that this process runs in a namespace, instead of only those
+    /// that a watcher has stored. A second watcher of a namespace is ignored.
+    ///
+    /// # Errors
+    /// [`SetupError::NoSuchNamespace`].
+    pub fn watcher(self, namespace: &str, view: WatchView) -> Result<Self, SetupError> {
+        let found = self.namespaces.get(namespace);
+        let no_such = |_| SetupError::NoSuchNamespace { name: namespace.to_owned() };
+        found.map_err(no_such)?.alerts.set_watcher(view);
+        Ok(self)
+    }
+
     /// Sets the ways to sign in. The default is [`Access::open`] with the name `console`.
     #[must_use]
     pub fn access(mut self, access: Access) -> Self {
@@ -156,8 +175,10 @@ impl Console {
         };
         let (router, document, _) = routes.split();
         let router = api::finish(router, &document);
+        let answers = Arc::new(changes::Answers::default());
         let identify = middleware::from_fn_with_state(shared.clone(), access::identify);
         router
+            .layer(middleware::from_fn_with_state(answers, changes::run_changes))
             .fallback(not_found)
             .layer(middleware::from_fn(pages::problems_as_pages))
             .layer(identify)

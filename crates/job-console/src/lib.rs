@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod alerts;
 mod api;
 mod bulk;
+mod changes;
 mod console;
 mod findings;
 #[cfg(test)]
@@ -14,6 +16,8 @@ mod pages;
 mod problem;
 mod routes;
 mod server;
+mod transfer;
+mod zones;
 
 pub use access::{
     Access, AccessError, Caller, PasswordError, Permission, Proxy, Role, hash_password, new_token,

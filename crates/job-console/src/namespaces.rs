@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coordination::{JobName, NodeKind};
+use coordination::{JobName, NodeKind, ServerIp};
 use job_history::History;
 use operations::{Freshness, JobSnapshot, LiveNamespace, Operations};
 use reg_center::RegistryCenter;
 
+use crate::alerts::Alerts;
 use crate::api::EventHub;
 use crate::findings::Findings;
 use crate::problem::{Answer, Problem};
@@ -22,6 +23,7 @@ pub(crate) struct Namespace {
     pub(crate) history: Option<History>,
     pub(crate) events: EventHub,
     pub(crate) findings: Findings,
+    pub(crate) alerts: Alerts,
 }
 
 impl Namespace {
@@ -31,9 +33,10 @@ impl Namespace {
         history: Option<History>,
     ) -> Self {
         let operations = Operations::new(Arc::clone(&registry));
+        let alerts = Alerts::follow(Arc::clone(&registry));
         let (live, events) = (LiveNamespace::follow(registry), EventHub::default());
         let findings = Findings::follow(&live);
-        Self { name, live, operations, history, events, findings }
+        Self { name, live, operations, history, events, findings, alerts }
     }
 
     /// Returns a job with a configuration.
@@ -87,6 +90,12 @@ impl Namespaces {
             Problem::not_found("no-such-namespace", detail)
         })
     }
+}
+
+/// Returns true if a job knows a server or has an instance on it: the condition `server` of the API
+/// and of the pages.
+pub(crate) fn is_on_server(job: &JobSnapshot, ip: &ServerIp) -> bool {
+    job.view().server_state(ip).is_some() || job.instances_on(ip).next().is_some()
 }
 
 /// Returns true for nodes whose data only callers who may change the configuration see: documents,

@@ -192,6 +192,8 @@ async fn next_fires_are_shown_in_a_time_zone() {
         ("", "UTC", "2024-03-01T03:00:00+00:00"),
         ("&time_zone=Asia/Shanghai", "Asia/Shanghai", "2024-03-01T11:00:00+08:00"),
         ("&time_zone=GMT-03:30", "GMT-03:30", "2024-02-29T23:30:00-03:30"),
+        ("&time_zone=gmt%2B8", "GMT+08:00", "2024-03-01T11:00:00+08:00"),
+        ("&time_zone=GMT%2B530", "GMT+05:30", "2024-03-01T08:30:00+05:30"),
     ] {
         let path = format!("{BASE}/jobs/java-3/fires?{after}{zone}");
         let got = site.get(&path).await.ok();

@@ -18,4 +18,4 @@ pub use memory::Memory;
 pub use pattern::JobPattern;
 pub use prometheus::{NamespaceFacts, prometheus};
 pub use store::{Silence, SilencedJob, Silences, StoreError};
-pub use watcher::{MessageCounts, WatchError, WatchView, Watcher};
+pub use watcher::{MessageCounts, StoredViolation, StoredWatch, WatchError, WatchView, Watcher};

@@ -7,5 +7,6 @@ mod file;
 mod metrics;
 mod properties;
 mod registry;
+mod stored;
 mod support;
 mod watching;

@@ -139,3 +139,12 @@ fn a_missing_test_is_reported() {
         assert_eq!(fault(&cell).is_none(), expected, "{cell}");
     }
 }
+
+#[test]
+fn tutorial_has_the_program_of_the_example() {
+    let program = include_str!("../examples/cron_job.rs");
+    let page = include_str!("../../../docs/tutorial.md");
+    let (_, code) = page.split_once("```rust,no_run\n").unwrap();
+    let (code, _) = code.split_once("```").unwrap();
+    assert!(program.ends_with(&format!("\n\n{code}")), "{program}");
+}

@@ -1,7 +1,7 @@
 //! The implementation of `RegistryCenter`.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use crate::change_signal::Listener;
 use crate::store::{SqliteStore, Store};
 use crate::worker::{Request, Ticket, Worker};
+use crate::written::WrittenSender;
 use crate::{OpenError, SqliteOptions};
 
 /// A registry center on a SQLite file.
@@ -78,15 +79,16 @@ impl SqliteCenter {
         let (opened, outcome) = oneshot::channel();
         let thread = std::thread::Builder::new().name("ejob-sqlite".to_owned());
         let (for_worker, file) = (Arc::clone(&session), path.clone());
+        let written = WrittenSender::new(requests.clone());
         let spawned = thread.spawn(move || {
             let started = open(options.clone()).and_then(|store| {
-                let failed = |cause| OpenError::File { path: file, cause };
+                let failed = |cause| OpenError::File { path: file.clone(), cause };
                 Worker::start(store, &options, for_worker).map_err(failed)
             });
             match started {
                 Ok(worker) => {
                     // If the caller has given up, the center is gone and the worker ends at once.
-                    let _ = opened.send(Ok(()));
+                    let _ = opened.send(Ok(listen(&file, written)));
                     worker.run(&received);
                 }
                 Err(error) => drop(opened.send(Err(error))),
@@ -96,14 +98,9 @@ impl SqliteCenter {
         spawned.map_err(|error| failed(format!("no thread could be started: {error}")))?;
         let ended = |_| failed("its thread has ended".to_owned());
         let late = |_| failed(format!("it could not be opened within {patience:?}"));
-        tokio::time::timeout(patience, outcome).await.map_err(late)?.map_err(ended)??;
-        let to_worker = requests.clone();
-        // The worker has ended if it takes no more requests, and the listener ends with the center.
-        let signals = Listener::start(&path, move || drop(to_worker.send(Request::Written)));
-        if let Err(error) = &signals {
-            tracing::debug!(path = %path.display(), %error, "changes by others are seen by polling");
-        }
-        Ok(Arc::new(Self { path, patience, requests, session, _signals: signals.ok() }))
+        let signals =
+            tokio::time::timeout(patience, outcome).await.map_err(late)?.map_err(ended)??;
+        Ok(Arc::new(Self { path, patience, requests, session, _signals: signals }))
     }
 
     /// Sends a request and waits for its answer. `late` returns the error for an answer that does
@@ -122,6 +119,16 @@ impl SqliteCenter {
             Err(_) => Err(late()),
         }
     }
+}
+
+/// Listens for changes by other centers, on the thread of the worker: the calls may block. The
+/// listener ends with the center.
+fn listen(file: &Path, written: WrittenSender) -> Option<Listener> {
+    let signals = Listener::start(file, move || written.send());
+    if let Err(error) = &signals {
+        tracing::debug!(path = %file.display(), %error, "changes by others are seen by polling");
+    }
+    signals.ok()
 }
 
 impl fmt::Debug for SqliteCenter {

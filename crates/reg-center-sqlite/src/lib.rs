@@ -11,6 +11,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod worker;
+mod written;
 
 pub use center::SqliteCenter;
 pub use error::OpenError;

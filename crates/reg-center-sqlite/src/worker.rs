@@ -14,6 +14,7 @@ use tokio::sync::oneshot::Sender;
 
 use crate::SqliteOptions;
 use crate::store::{Batch, Failure, News, Store};
+use crate::written::Pending;
 
 /// Maximum number of transactions that become durable together.
 const MAX_BATCH: usize = 256;
@@ -42,7 +43,7 @@ pub(crate) enum Request {
         sender: FeedSender,
     },
     /// A center, perhaps this one, has written: look for changes now.
-    Written,
+    Written(Pending),
     Close {
         reply: Sender<Result<()>>,
     },
@@ -132,7 +133,7 @@ impl<S: Store> Worker<S> {
         let mut commits = Vec::new();
         for request in requests {
             // A signal needs no order, and must not split the commits that become durable together.
-            if !matches!(request, Request::Commit { .. } | Request::Written) {
+            if !matches!(request, Request::Commit { .. } | Request::Written(_)) {
                 self.commit(std::mem::take(&mut commits));
             }
             match request {
@@ -150,7 +151,10 @@ impl<S: Store> Worker<S> {
                     let _ = reply.send(names);
                 }
                 Request::Watch { scope, sender } => self.watch(scope, sender),
-                Request::Written => self.next_poll = Instant::now(),
+                Request::Written(pending) => {
+                    pending.take();
+                    self.next_poll = Instant::now();
+                }
                 Request::Close { reply } => return Some(reply),
             }
         }

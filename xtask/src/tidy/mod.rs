@@ -3,6 +3,7 @@
 mod figures;
 mod files;
 mod java;
+mod links;
 mod paths;
 mod repository;
 mod rust;
@@ -89,6 +90,7 @@ fn violations(root: &Path) -> Result<Vec<Violation>, Error> {
     violations.extend(repository::check(root, &sources)?);
     violations.extend(java::check(root)?);
     violations.extend(paths::check(&sources));
+    violations.extend(links::check(root, &sources));
     violations.sort();
     Ok(violations)
 }

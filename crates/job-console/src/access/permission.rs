@@ -83,6 +83,8 @@ permissions! {
     Drain = "drain" for Operator;
     /// Shut down instances.
     ShutDown = "shut-down" for Operator;
+    /// Silence an expectation, and end its silence.
+    Silence = "silence" for Operator;
     /// Change a configuration.
     Configure = "configure" for Admin;
     /// Create a job from a template.

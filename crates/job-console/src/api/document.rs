@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-use super::idempotency::MAX_KEY;
+use crate::changes::MAX_KEY;
 
 /// Parameters of paths: name, description, schema.
 fn path_parameter(name: &str) -> Value {

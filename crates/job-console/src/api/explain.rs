@@ -4,17 +4,18 @@ use axum::extract::Query;
 use axum::response::Response;
 use coordination::{ServerIp, instance_id};
 use jiff::Timestamp;
-use jiff::tz::{Offset, TimeZone};
 use operations::{
     MovePlan, WhatIf, WhyNot, next_fires, plan_moves, schedule_of, why_item_not_running,
     why_not_running,
 };
 use serde::{Deserialize, Serialize};
 use sharding::{InstanceId, StrategyRegistry};
+use trigger::Zone;
 
 use super::place::Live;
 use super::scan;
 use crate::problem::{Answer, Problem};
+use crate::zones::zone_named;
 
 /// Reasons, the most important first. The list is never empty.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -119,8 +120,9 @@ pub(super) async fn list_next_fires(
     let after = query.after.unwrap_or_else(|| live.namespace.operations.present());
     let (time_zone, zone) = match query.time_zone {
         Some(name) => {
-            let zone = zone_named(&name).ok_or_else(|| unknown_zone(&name))?;
-            (name, Some(zone))
+            let canonical = Zone::parse(&name).map_err(|_| unknown_zone(&name))?.name().to_owned();
+            let zone = zone_named(&canonical);
+            (canonical, zone)
         }
         None => {
             let schedule = schedule_of(&config).map_err(operations::Error::from)?;
@@ -143,22 +145,6 @@ pub(super) async fn list_next_fires(
 fn unreadable(job: &operations::JobSnapshot) -> Problem {
     let reason = job.config_fault().unwrap_or("there is none").to_owned();
     operations::Error::Unreadable { job: job.job().clone(), reason }.into()
-}
-
-/// Returns a zone of the IANA database, or of an offset such as `GMT+08:00`.
-fn zone_named(name: &str) -> Option<TimeZone> {
-    let Some(offset) = name.strip_prefix("GMT").filter(|offset| !offset.is_empty()) else {
-        return TimeZone::get(name).ok();
-    };
-    let (sign, time) = offset.split_at_checked(1)?;
-    let (hours, minutes) = time.split_once(':')?;
-    let seconds = hours.parse::<i32>().ok()? * 3_600 + minutes.parse::<i32>().ok()? * 60;
-    let seconds = match sign {
-        "+" => seconds,
-        "-" => -seconds,
-        _ => return None,
-    };
-    Offset::from_seconds(seconds).ok().map(TimeZone::fixed)
 }
 
 fn unknown_zone(name: &str) -> Problem {

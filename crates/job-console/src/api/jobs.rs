@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::paging::{Page, Paging};
 use super::place::Live;
 use super::scan;
+use crate::namespaces::is_on_server;
 use crate::problem::{Answer, Problem};
 
 /// Condition for jobs. A job must meet all fields that are given.
@@ -84,7 +85,7 @@ impl JobMatcher {
             self.matches(job)
                 && self.server.as_ref().is_none_or(|ip| {
                     let name = JobName::new(&job.job_name).ok();
-                    name.and_then(|name| live.job(&name)).is_some_and(|job| knows(&job, ip))
+                    name.and_then(|name| live.job(&name)).is_some_and(|job| is_on_server(&job, ip))
                 })
         })
     }
@@ -106,10 +107,6 @@ impl JobMatcher {
             && is_wanted(&self.template, &job.template)
             && self.text.as_ref().is_none_or(has_text)
     }
-}
-
-fn knows(job: &JobSnapshot, ip: &ServerIp) -> bool {
-    job.view().server_state(ip).is_some() || job.instances_on(ip).next().is_some()
 }
 
 /// Conditions and page of a list of jobs.

@@ -1,9 +1,10 @@
 //! The HTTP API, version 1. Each route is declared once, with its document and its permission.
 //!
 //! In reading order: `place` (names in the path, answers from the read model) · `paging` ·
-//! one file for each group of operations · `change` (parts of all changes) · `idempotency` ·
+//! one file for each group of operations · `change` (parts of all changes) ·
 //! `events` · `refusals` (errors of the framework) · `document`.
 
+mod alerts;
 mod audit;
 mod bulk;
 #[cfg(test)]
@@ -20,7 +21,6 @@ mod events;
 mod explain;
 mod former;
 mod history;
-mod idempotency;
 mod items;
 mod jobs;
 mod namespaces;
@@ -30,8 +30,6 @@ mod place;
 mod refusals;
 mod servers;
 mod transfer;
-
-use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
@@ -107,12 +105,15 @@ fn reads(routes: Routes) -> Routes {
         .api(VIEW, routes!(history::count_fires))
         .api(VIEW, routes!(history::list_events))
         .api(VIEW, routes!(history::list_drops))
+        .api(VIEW, routes!(alerts::list_alerts))
         .api(VIEW, routes!(events::stream_changes))
         .api_per_job(Permission::Configure, routes!(transfer::export_jobs))
 }
 
 fn changes(routes: Routes) -> Routes {
-    use Permission::{Configure, Create, Disable, Drain, Pause, Remove, Repair, Run, ShutDown};
+    use Permission::{
+        Configure, Create, Disable, Drain, Pause, Remove, Repair, Run, ShutDown, Silence,
+    };
     routes
         .api(Create, routes!(configuration::create_job))
         .api(Configure, routes!(configuration::update_configuration))
@@ -142,6 +143,8 @@ fn changes(routes: Routes) -> Routes {
         .api(Drain, routes!(change_servers::drain_server))
         .api(ShutDown, routes!(change_servers::shut_down_server_of_job))
         .api(Remove, routes!(change_servers::remove_server_of_job))
+        .api(Silence, routes!(alerts::silence_expectation))
+        .api(Silence, routes!(alerts::end_silence))
 }
 
 /// Changes of many jobs, which check the caller for each job.
@@ -164,20 +167,19 @@ fn bulk_changes(routes: Routes) -> Routes {
 pub(crate) fn finish(router: Router<Shared>, document: &OpenApi) -> Router<Shared> {
     let document = Json(document::complete(document));
     let router = router.route("/api/v1/openapi.json", get(async || document));
-    let answers = Arc::new(idempotency::Answers::default());
-    router
-        .layer(middleware::from_fn_with_state(answers, idempotency::run_changes))
-        .layer(middleware::from_fn(refusals::as_problems))
+    router.layer(middleware::from_fn(refusals::as_problems))
 }
 
 /// Returns true if a path is one of the API. The console may be mounted at a prefix, which is then
 /// not part of the path.
-fn is_api(path: &str) -> bool {
+pub(crate) fn is_api(path: &str) -> bool {
     path.starts_with("/api/")
 }
 
 /// Computes something from snapshots of many jobs, on a thread where it delays no other request.
-async fn scan<T: Send + 'static>(compute: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
+pub(crate) async fn scan<T: Send + 'static>(
+    compute: impl FnOnce() -> T + Send + 'static,
+) -> Answer<T> {
     tokio::task::spawn_blocking(compute).await.map_err(|_| {
         let detail = "a fault of this program has ended the request";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)

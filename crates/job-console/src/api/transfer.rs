@@ -1,20 +1,17 @@
 //! Export of configurations, and their import.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use axum::{Extension, Json};
-use coordination::JobName;
-use operations::{Error, Export, ImportStep, Importable, JobSnapshot, Report, export, plan_import};
+use operations::{Export, ImportStep};
 use serde::{Deserialize, Serialize};
-use sharding::StrategyRegistry;
 
 use super::change::{Changed, by, changed};
-use super::place::{Live, Place};
+use super::place::Live;
 use super::scan;
-use crate::access::{Caller, Permission};
-use crate::bulk::{check_digest, digest};
-use crate::problem::{Answer, Problem};
+use crate::access::Caller;
+use crate::bulk::check_digest;
+use crate::problem::Answer;
+use crate::transfer::{LeftOut, Plan, apply, exported, plan};
 
 /// Exported configurations.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -23,15 +20,6 @@ pub(super) struct Exported {
     export: Export,
     /// Jobs that are not exported, with the reason.
     left_out: Vec<LeftOut>,
-}
-
-/// A job that is not exported.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-struct LeftOut {
-    /// Job name.
-    job: String,
-    /// Why it is not exported.
-    reason: String,
 }
 
 /// Exports the configurations of all jobs that the caller may configure.
@@ -48,20 +36,7 @@ pub(super) async fn export_jobs(
 ) -> Answer<Response> {
     let (fresh, jobs) = (live.fresh(), live.jobs());
     let exported = scan(move || {
-        let refusal =
-            |job: &JobSnapshot| caller.check(Permission::Configure, Some(job.job().as_str())).err();
-        let (mut meant, mut left_out): (Vec<Arc<JobSnapshot>>, Vec<LeftOut>) = Default::default();
-        for job in jobs {
-            match refusal(&job) {
-                None => meant.push(job),
-                Some(why) => {
-                    let (job, reason) = (job.job().to_string(), why.to_string());
-                    left_out.push(LeftOut { job, reason });
-                }
-            }
-        }
-        let (export, faulty) = export(meant.iter().map(|job| &**job));
-        left_out.extend(faulty.into_iter().map(|(job, reason)| LeftOut { job, reason }));
+        let (export, left_out) = exported(jobs, &caller);
         Exported { export, left_out }
     });
     Ok(fresh.answer(exported.await?))
@@ -121,47 +96,13 @@ pub(super) async fn import_jobs(
     Extension(caller): Extension<Caller>,
     Json(body): Json<ImportRequest>,
 ) -> Answer<Response> {
-    let jobs = body.export.importable().map_err(|error| {
-        let status = axum::http::StatusCode::UNPROCESSABLE_ENTITY;
-        Problem::new(status, "invalid-export", format!("export: {error}"))
-    })?;
-    for job in &jobs {
-        caller.check(Permission::Import, Some(job.config.job_name.as_str()))?;
-    }
     let fresh = live.fresh();
-    let (steps, digest) = plan(&live, jobs, body.overwrite).await?;
+    let Plan { steps, digest } =
+        plan(&live.namespace, &caller, &body.export, body.overwrite).await?;
     if body.dry_run {
         return Ok(fresh.answer(ImportPlan { steps, digest }));
     }
     let by = by(&caller, body.reason.as_deref().unwrap_or_default())?;
     check_digest(body.digest.as_deref(), &digest)?;
-    let mut report = Report::default();
-    for step in &steps {
-        if report.causes.iter().any(Error::is_unanswered) {
-            report.skip(&step.job, "configuration");
-            continue;
-        }
-        match live.namespace.operations.import(step, &by).await {
-            Ok(done) => report.extend(done),
-            Err(error) => report.fail(&step.job, "configuration", error),
-        }
-    }
-    Ok(changed(report))
-}
-
-/// Plans the import against the read model.
-async fn plan(
-    place: &Place,
-    jobs: Vec<Importable>,
-    overwrite: bool,
-) -> Answer<(Vec<ImportStep>, String)> {
-    let namespace = Arc::clone(&place.namespace);
-    scan(move || {
-        let stored = |name: &JobName| Ok(namespace.live.job(name));
-        let (strategies, now) = (StrategyRegistry::default(), namespace.operations.present());
-        let steps = plan_import(&jobs, stored, overwrite, &strategies, now);
-        let digest = digest("import", steps.iter().map(ToString::to_string));
-        (steps, digest)
-    })
-    .await
+    Ok(changed(apply(&live.namespace, &steps, &by).await))
 }

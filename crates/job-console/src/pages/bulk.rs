@@ -12,7 +12,7 @@ use operations::{JobAction, JobSnapshot, Report};
 
 use super::act::{check_age, entries};
 use super::configure::preview::confirmation;
-use super::configure::{Fault, by, detached, field};
+use super::configure::{Fault, by, field};
 use super::cx::{Age, Cx};
 use super::shell::{Body, Section, document};
 use super::summary::Summary;
@@ -96,9 +96,7 @@ pub(super) async fn submit(
         Ok(by) => by,
         Err(fault) => return request.preview(StatusCode::BAD_REQUEST, false, Some(fault)).await,
     };
-    let (namespace, bulk) = (Arc::clone(request.namespace), request.bulk.clone());
-    let jobs = request.jobs.clone();
-    let report = detached(async move { bulk.apply(&namespace, jobs, &by).await }).await?;
+    let report = request.bulk.apply(request.namespace, request.jobs.clone(), &by).await;
     Ok(request.result(&report))
 }
 

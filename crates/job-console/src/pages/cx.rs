@@ -54,8 +54,6 @@ pub(crate) struct Cx<'a> {
     /// The way from the page to the root of the console.
     pub(crate) root: &'a str,
     pub(crate) address: &'a Address,
-    /// Name of the namespace, if the page is about one.
-    pub(crate) namespace: Option<&'a str>,
     pub(crate) namespaces: &'a [&'a str],
     pub(crate) caller: &'a Caller,
     pub(crate) summary: &'a Summary,
@@ -90,9 +88,14 @@ impl Cx<'_> {
         format!("{}{path}", self.root)
     }
 
-    /// Returns the address of a page of this namespace.
+    /// Returns the name of the namespace, if the page is about one.
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.source.map(|namespace| namespace.name.as_str())
+    }
+
+    /// Returns the address of a page of this namespace; without one, that of the start.
     pub(crate) fn here(&self, path: &str) -> String {
-        let namespace = encoded(self.namespace.unwrap_or_default());
+        let Some(namespace) = self.namespace().map(encoded) else { return self.href("") };
         let separator = if path.is_empty() || path.starts_with('?') { "" } else { "/" };
         self.href(&format!("n/{namespace}{separator}{path}"))
     }
@@ -150,7 +153,11 @@ impl Cx<'_> {
         element
     }
 
+    /// Keeps a fragment for the stream. A page that is loaded is sent as a whole.
     pub(crate) fn register(&self, id: &str, element: &Markup, rows: Vec<(String, Markup)>) {
+        if !self.is_stream {
+            return;
+        }
         let rows = rows.into_iter().map(|(id, PreEscaped(html))| (id, html)).collect();
         let fragment = Fragment { id: id.to_owned(), html: element.0.clone(), rows };
         self.fragments.borrow_mut().push(fragment);

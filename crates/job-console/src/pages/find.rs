@@ -52,7 +52,7 @@ fn entries(cx: &Cx<'_>) -> Markup {
     jobs.sort_by_key(|name| (!name.to_lowercase().starts_with(&text), *name));
     let servers = cx.source.map(|namespace| namespace.live.servers()).unwrap_or_default();
     let ips = servers.iter().map(|server| server.server_ip.as_str()).filter(|ip| has_text(ip));
-    let pages = Section::ALL.into_iter().map(|section| (section.label(lang), section.path()));
+    let pages = Section::visible(cx).map(|section| (section.label(lang), section.path()));
     let pages = pages.filter(|(label, path)| has_text(label) || has_text(path));
     let found: Vec<(String, String, String)> = jobs
         .into_iter()

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use job_history::{FireOutcome, FireQuery, FireRecord, History};
+use job_history::{FireOutcome, FirePage, FireQuery, FireRecord, History};
 
 use super::query::Address;
+use super::timeline::Recorded;
 use super::view::{Tab, View};
 
 /// Deadline of an answer of the history. The page is shown without it afterwards.
@@ -23,12 +24,38 @@ pub(crate) enum Past {
     None,
     /// The history has not answered.
     Failed(String),
-    /// Fires of one job, the latest first.
-    Fires(Vec<FireRecord>),
+    /// Fires of one job.
+    Fires(JobFires),
     /// Fires of the last 24 hours: by outcome, and the latest failed ones.
     Day { counts: BTreeMap<String, u64>, failed: Vec<FireRecord> },
+    /// Entries of the timeline.
+    Timeline(Recorded),
     /// The page shows nothing of the past.
     Unasked,
+}
+
+/// Fires of one job, with all items of each but the one that [`JobFires::is_cut`] marks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct JobFires {
+    /// One row for each item of a fire, the latest fire first.
+    pub(crate) rows: Vec<FireRecord>,
+    /// True if the history may have earlier fires.
+    pub(crate) has_older: bool,
+    /// True if the only fire has more items than rows that a page is made of.
+    pub(crate) is_cut: bool,
+}
+
+impl From<FirePage> for JobFires {
+    fn from(page: FirePage) -> Self {
+        let (mut rows, has_older) = (page.fires, page.next.is_some());
+        // The end of a page is somewhere among the items of its last fire.
+        let last = rows.last().filter(|_| has_older).map(|row| row.fire);
+        let whole = rows.iter().take_while(|row| Some(row.fire) != last).count();
+        if whole > 0 {
+            rows.truncate(whole);
+        }
+        Self { is_cut: has_older && whole == 0, rows, has_older }
+    }
 }
 
 impl Past {
@@ -45,13 +72,15 @@ impl Past {
                 View::Overview => day(history, now).await,
                 View::Job(job, Tab::Now | Tab::Runs) => {
                     let query = of_job(job.as_str(), address);
-                    Ok(Self::Fires(history.fires(&query, ROWS, None).await?.fires))
+                    Ok(Self::Fires(history.fires(&query, ROWS, None).await?.into()))
                 }
+                View::Timeline(filter) => Ok(Self::Timeline(Recorded::of(history, filter).await?)),
                 View::Job(_, Tab::Schedule | Tab::Placement | Tab::Configuration)
                 | View::Jobs
                 | View::Running
                 | View::Servers
                 | View::Server(_)
+                | View::Alerts
                 | View::Doctor
                 | View::Audit
                 | View::Registry(_)

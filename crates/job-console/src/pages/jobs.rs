@@ -1,9 +1,9 @@
 //! Jobs: search, filters and sorting in the address, in pages of 50.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use coordination::JobName;
+use coordination::{JobName, ServerIp};
 use maud::{Markup, html};
 use operations::{JobLine, JobState};
 
@@ -13,6 +13,7 @@ use super::query::encoded;
 use super::shell::{Body, Section};
 use super::summary::moment;
 use super::widgets::{PAGE, empty, job_state, page_number, pager};
+use crate::namespaces::is_on_server;
 
 /// Word of the filter for all jobs that need attention.
 const ATTENTION: &str = "ATTENTION";
@@ -82,16 +83,16 @@ fn filtered<'a>(cx: &'a Cx<'_>) -> Vec<&'a JobLine> {
     let jobs = cx.summary.jobs().iter();
     let jobs = jobs.filter(|job| text.as_deref().is_none_or(|text| has_text(job, text)));
     let jobs = jobs.filter(|job| label.is_none() || job.label.as_deref() == label);
-    let on_server = server.map(|ip| jobs_of_server(cx, ip));
-    let is_on = |job: &&JobLine| on_server.as_ref().is_none_or(|on| on.contains(&job.job_name));
+    // A text that is no address matches no job.
+    let server = server.map(|ip| ServerIp::new(ip).ok());
+    let is_on = |job: &&JobLine| match &server {
+        None => true,
+        Some(ip) => ip
+            .as_ref()
+            .zip(cx.snapshot(&job.job_name))
+            .is_some_and(|(ip, job)| is_on_server(&job, ip)),
+    };
     jobs.filter(is_on).collect()
-}
-
-/// Returns the names of the jobs that know a server.
-fn jobs_of_server(cx: &Cx<'_>, ip: &str) -> BTreeSet<String> {
-    let servers = cx.source.map(|namespace| namespace.live.servers()).unwrap_or_default();
-    let server = servers.iter().find(|server| server.server_ip == ip);
-    server.map(|server| server.job_names.clone()).unwrap_or_default()
 }
 
 fn has_status(cx: &Cx<'_>, job: &JobLine, status: &str) -> bool {

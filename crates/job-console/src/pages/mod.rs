@@ -6,6 +6,7 @@
 
 mod about;
 mod act;
+mod alerts;
 mod assets;
 mod audit;
 mod bulk;
@@ -32,6 +33,8 @@ mod stream;
 mod summary;
 mod texts;
 mod time;
+mod timeline;
+mod transfer;
 mod view;
 mod widgets;
 
@@ -67,7 +70,7 @@ pub(crate) use error_page::problems_as_pages;
 pub(crate) use stream::Streams;
 
 /// Pages that a viewer may see, below the root of the console.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 17] = [
     "/n/{namespace}",
     "/n/{namespace}/jobs",
     "/n/{namespace}/jobs/{job}",
@@ -78,6 +81,8 @@ const PAGES: [&str; 15] = [
     "/n/{namespace}/running",
     "/n/{namespace}/servers",
     "/n/{namespace}/servers/{server}",
+    "/n/{namespace}/timeline",
+    "/n/{namespace}/alerts",
     "/n/{namespace}/doctor",
     "/n/{namespace}/audit",
     "/n/{namespace}/registry",
@@ -95,7 +100,9 @@ pub(crate) fn add(routes: Routes) -> Routes {
     let routes = preferences::add(routes);
     let routes =
         PAGES.iter().fold(routes, |routes, path| routes.page(view, &Method::GET, path, get(show)));
-    assets::add(repair::add(bulk::add(configure::add(act::add(routes)))))
+    assets::add(alerts::add(transfer::add(repair::add(bulk::add(configure::add(act::add(
+        routes,
+    )))))))
 }
 
 /// A request: its address, its reader, and its time.
@@ -132,7 +139,6 @@ impl Asked {
             prefs: self.prefs,
             root: &self.root,
             address: &self.address,
-            namespace: namespace.map(|namespace| namespace.name.as_str()),
             namespaces,
             caller: &self.caller,
             summary,

@@ -13,7 +13,7 @@ use operations::{Error, Finding, Fix};
 
 use super::act::{check_age, entries};
 use super::configure::preview::confirmation;
-use super::configure::{Fault, by, detached, field};
+use super::configure::{Fault, by, field};
 use super::cx::{Age, Cx};
 use super::query::encoded;
 use super::shell::{Body, Section, document};
@@ -170,8 +170,7 @@ pub(super) async fn submit(
             return Ok(shown(place, &asked, &found, StatusCode::BAD_REQUEST, again));
         }
     };
-    let at = Arc::clone(namespace);
-    let report = detached(async move { at.operations.fix(&found, &by).await }).await??;
+    let report = namespace.operations.fix(&found, &by).await?;
     if report.has_changed() && report.left.is_empty() && report.failed.is_empty() {
         let namespace = encoded(&namespace.name);
         let path = format!("n/{namespace}/doctor?changed={}", report.done.len());

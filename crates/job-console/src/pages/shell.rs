@@ -8,6 +8,7 @@ use super::locale::Lang;
 use super::prefs::{Theme, ZoneMode};
 use super::query::encoded;
 use super::time::units;
+use crate::access::Permission;
 
 /// Content of a page.
 #[derive(Debug)]
@@ -30,8 +31,11 @@ pub(crate) enum Section {
     Jobs,
     Running,
     Servers,
+    Timeline,
+    Alerts,
     Doctor,
     Audit,
+    Transfer,
     Registry,
     About,
 }
@@ -39,20 +43,35 @@ pub(crate) enum Section {
 impl Section {
     const GROUPS: [&[Self]; 3] = [
         &[Self::Overview, Self::Jobs, Self::Running, Self::Servers],
-        &[Self::Doctor, Self::Audit],
-        &[Self::Registry, Self::About],
+        &[Self::Alerts, Self::Timeline, Self::Doctor, Self::Audit],
+        &[Self::Transfer, Self::Registry, Self::About],
     ];
 
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Overview,
-        Self::Jobs,
-        Self::Running,
-        Self::Servers,
-        Self::Doctor,
-        Self::Audit,
-        Self::Registry,
-        Self::About,
-    ];
+    /// Returns the sections that the caller may see, in their order.
+    pub(crate) fn visible(cx: &Cx<'_>) -> impl Iterator<Item = Self> {
+        Self::GROUPS.into_iter().flatten().copied().filter(|one| one.is_visible(cx))
+    }
+
+    fn is_visible(self, cx: &Cx<'_>) -> bool {
+        // An exported document may hold secrets.
+        self != Self::Transfer || cx.caller.check_role(Permission::Configure).is_ok()
+    }
+
+    /// Returns the key that leads to the section after `g`.
+    fn key(self) -> Option<&'static str> {
+        match self {
+            Self::Overview => Some("o"),
+            Self::Jobs => Some("j"),
+            Self::Running => Some("r"),
+            Self::Servers => Some("s"),
+            Self::Timeline => Some("t"),
+            Self::Alerts => Some("w"),
+            Self::Doctor => Some("d"),
+            Self::Audit => Some("a"),
+            Self::Transfer => Some("x"),
+            Self::Registry | Self::About => None,
+        }
+    }
 
     /// Returns the path below the namespace.
     pub(crate) fn path(self) -> &'static str {
@@ -61,8 +80,11 @@ impl Section {
             Self::Jobs => "jobs",
             Self::Running => "running",
             Self::Servers => "servers",
+            Self::Timeline => "timeline",
+            Self::Alerts => "alerts",
             Self::Doctor => "doctor",
             Self::Audit => "audit",
+            Self::Transfer => "transfer",
             Self::Registry => "registry",
             Self::About => "about",
         }
@@ -74,8 +96,11 @@ impl Section {
             Self::Jobs => lang.jobs(),
             Self::Running => lang.running_now(),
             Self::Servers => lang.servers(),
+            Self::Timeline => lang.timeline(),
+            Self::Alerts => lang.alerts(),
             Self::Doctor => lang.doctor(),
             Self::Audit => lang.audit(),
+            Self::Transfer => lang.transfer(),
             Self::Registry => lang.registry(),
             Self::About => lang.about(),
         }
@@ -90,18 +115,19 @@ impl Section {
             Self::Jobs => Some((summary.jobs().len(), "n")),
             Self::Running => Some((summary.running(), "n")),
             Self::Servers => Some((summary.servers, "n")),
+            Self::Alerts => unless_none(summary.violated, "n bad"),
             Self::Doctor => unless_none(summary.problems, "n warn"),
-            Self::Audit | Self::Registry | Self::About => None,
+            Self::Timeline | Self::Audit | Self::Transfer | Self::Registry | Self::About => None,
         }
     }
 }
 
 /// Returns the whole document of a page.
 pub(crate) fn document(cx: &Cx<'_>, body: &Body) -> Markup {
-    let (lang, about) = (cx.lang(), cx.namespace.unwrap_or_default());
+    let (lang, about) = (cx.lang(), cx.namespace().unwrap_or_default());
     let theme = (cx.prefs.theme != Theme::System).then(|| cx.prefs.theme.word());
     let stream = cx.here(&format!("stream?page={}", encoded(&cx.address.text())));
-    let stream = (body.is_live && cx.namespace.is_some()).then_some(stream);
+    let stream = (body.is_live && cx.namespace().is_some()).then_some(stream);
     html! {
         (DOCTYPE)
         html lang=(lang.tag()) data-theme=[theme] {
@@ -117,8 +143,7 @@ pub(crate) fn document(cx: &Cx<'_>, body: &Body) -> Markup {
             }
             body data-stream=[stream] data-in=(lang.in_time("{}")) data-ago=(lang.ago("{}"))
                 data-units=(units(lang).join(",")) data-tz=(cx.prefs.zone.word())
-                data-more=(lang.more_rows("{}")) data-home=(cx.here(""))
-                data-find=(cx.here("find")) {
+                data-more=(lang.more_rows("{}")) data-root=(cx.root) data-find=(cx.here("find")) {
                 a.skip href="#main" { (lang.skip_to_content()) }
                 (header(cx))
                 (banner(cx))
@@ -136,21 +161,30 @@ pub(crate) fn document(cx: &Cx<'_>, body: &Body) -> Markup {
     }
 }
 
+/// Registers the parts of the frame that the stream sends.
+pub(super) fn register_frame(cx: &Cx<'_>, section: Section) {
+    fresh(cx);
+    banner(cx);
+    navigation(cx, section);
+}
+
 fn header(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
     html! {
         header.bar {
             a.brand href=(cx.here("")) aria-label="Elastic Job" { (mark()) span { "Elastic Job" } }
-            @if let Some(namespace) = cx.namespace { (namespace_switch(cx, namespace)) }
-            form.search role="search" action=(cx.here("jobs")) {
-                label.hidden for="search" { (lang.search()) }
-                input #search type="search" name="q" placeholder=(lang.search())
-                    autocomplete="off" maxlength="128";
-                button #palette-open type="button" hidden aria-haspopup="dialog" {
-                    kbd { "Ctrl K" }
-                    span.hidden { (lang.palette()) }
+            @if let Some(namespace) = cx.namespace() {
+                (namespace_switch(cx, namespace))
+                form.search role="search" action=(cx.here("jobs")) {
+                    label.hidden for="search" { (lang.search()) }
+                    input #search type="search" name="q" placeholder=(lang.search())
+                        autocomplete="off" maxlength="128";
+                    button #palette-open type="button" hidden aria-haspopup="dialog" {
+                        kbd { "Ctrl K" }
+                        span.hidden { (lang.palette()) }
+                    }
                 }
-            }
+            } @else { span.grow {} }
             (fresh(cx))
             (menu(cx))
         }
@@ -231,8 +265,8 @@ fn navigation(cx: &Cx<'_>, section: Section) -> Markup {
         nav #nav aria-label=(cx.lang().sections()) {
             @for (index, group) in Section::GROUPS.iter().enumerate() {
                 @if index > 0 { hr; }
-                @for one in *group {
-                    a href=(cx.here(one.path())) data-go=(one.path())
+                @for one in group.iter().filter(|one| one.is_visible(cx)) {
+                    a href=(cx.here(one.path())) data-key=[one.key()]
                         aria-current=[(*one == section).then_some("page")] {
                         (one.label(cx.lang()))
                         @if let Some((n, class)) = one.count(cx) { " " b class=(class) { (n) } }
@@ -241,7 +275,7 @@ fn navigation(cx: &Cx<'_>, section: Section) -> Markup {
             }
         }
     };
-    if cx.namespace.is_none() {
+    if cx.namespace().is_none() {
         return html! {};
     }
     cx.register("nav", &element, Vec::new());
@@ -309,26 +343,29 @@ pub(super) fn choice(name: &str, label: &str, options: &[(&str, String)], chosen
 
 fn dialogs(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
-    let keys = [
-        ("/", lang.key_search()),
-        ("Ctrl K", lang.palette()),
-        ("g o", lang.overview()),
-        ("g j", lang.jobs()),
-        ("g r", lang.running_now()),
-        ("g s", lang.servers()),
+    let sections = Section::visible(cx);
+    let sections = sections.filter_map(|one| Some((format!("g {}", one.key()?), one.label(lang))));
+    let first = [("/", lang.key_search()), ("Ctrl K", lang.palette())];
+    let last = [
         ("j  k", lang.key_rows()),
         ("Enter", lang.key_open()),
         ("Esc", lang.key_leave()),
         ("?", lang.keys()),
     ];
+    let [first, last] = [&first[..], &last[..]]
+        .map(|keys| keys.iter().map(|(key, text)| ((*key).to_owned(), text.clone())));
+    let keys = first.chain(sections).chain(last);
     html! {
-        dialog #palette aria-label=(lang.palette()) {
-            form method="dialog" {
-                label.hidden for="palette-query" { (lang.palette()) }
-                input #palette-query type="text" role="combobox" autocomplete="off"
-                    aria-expanded="true" aria-controls="palette-found" placeholder=(lang.palette_hint());
+        @if cx.namespace().is_some() {
+            dialog #palette aria-label=(lang.palette()) {
+                form method="dialog" {
+                    label.hidden for="palette-query" { (lang.palette()) }
+                    input #palette-query type="text" role="combobox" autocomplete="off"
+                        aria-expanded="true" aria-controls="palette-found"
+                        placeholder=(lang.palette_hint());
+                }
+                div #palette-found role="listbox" aria-label=(lang.palette()) {}
             }
-            div #palette-found role="listbox" aria-label=(lang.palette()) {}
         }
         dialog #keys aria-labelledby="keys-title" {
             h2 #keys-title { (lang.keys()) }

@@ -11,17 +11,18 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::{Stream, stream};
+use futures_util::future::{BoxFuture, OptionFuture};
+use futures_util::{FutureExt as _, Stream, stream};
 use jiff::Timestamp;
 use operations::Updates;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, sleep};
 
 use super::cx::Fragment;
 use super::history::Past;
 use super::prefs::Prefs;
 use super::query::{Address, root_of};
-use super::shell::document;
+use super::shell::register_frame;
 use super::view::View;
 use super::{Asked, Cx};
 use crate::access::Caller;
@@ -32,10 +33,11 @@ use crate::problem::{Answer, Problem};
 const MAX_STREAMS: usize = 512;
 /// Minimum distance of two updates of a page.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Time after which the server sends a sign of life even if nothing has changed. The browser takes
-/// a stream for cut that is silent for two seconds.
+/// Time after which the server sends a beat if nothing has changed. The browser takes a stream for
+/// cut that is silent for two seconds.
 const BEAT: Duration = Duration::from_millis(500);
-/// Time after which a page is rendered again although no job has changed: a fire may be late now.
+/// Time after which the history is asked again. The page is rendered with each answer, also because
+/// a fire may be late by then.
 const REFRESH: Duration = Duration::from_secs(5);
 
 /// Time after which a stream ends. The browser opens the next one at once, and the console checks
@@ -61,8 +63,12 @@ struct Follower {
     view: View,
     asked: Asked,
     updates: Updates,
-    past: Past,
-    rendered: Option<Instant>,
+    /// Changes of the stored state of watchers.
+    watched: watch::Receiver<u64>,
+    /// Last answer of the history. Nothing is sent before the first one.
+    past: Option<Past>,
+    question: Option<BoxFuture<'static, Past>>,
+    asked_at: Option<Instant>,
     sent: Sent,
     ends: Instant,
     _permit: OwnedSemaphorePermit,
@@ -96,12 +102,14 @@ pub(super) async fn stream(
     let asked = Asked { address, root: root_of(&page), prefs, caller, now: Timestamp::now() };
     let follower = Follower {
         updates: namespace.live.updates(INTERVAL),
+        watched: namespace.alerts.stored.changes(),
         namespaces,
         namespace,
         view,
         asked,
-        past: Past::Unasked,
-        rendered: None,
+        past: None,
+        question: None,
+        asked_at: None,
         sent: Sent::default(),
         ends: Instant::now() + LIFETIME,
         _permit: permit,
@@ -121,16 +129,30 @@ impl Follower {
     }
 
     /// Waits for the next event. The last one says that the page is gone or the registry closed.
+    ///
+    /// A history that does not answer delays neither changes of jobs nor beats.
     async fn next(&mut self) -> (Event, bool) {
-        if self.rendered.is_some() {
-            match timeout(BEAT, self.updates.next()).await {
-                Ok(Some(_)) => {}
-                Ok(None) => return (Event::default().event("end").data("closed"), true),
-                Err(_) if self.rendered.is_some_and(|last| last.elapsed() < REFRESH) => {
-                    return (beat(), false);
-                }
-                Err(_) => {}
+        if self.asked_at.is_none_or(|last| last.elapsed() >= REFRESH) {
+            self.asked_at = Some(Instant::now());
+            self.question = Some(self.ask());
+        }
+        let answer = OptionFuture::from(self.question.as_mut());
+        tokio::select! {
+            Some(past) = answer => {
+                self.question = None;
+                self.past = Some(past);
             }
+            update = self.updates.next(), if self.past.is_some() => {
+                if update.is_none() {
+                    return (Event::default().event("end").data("closed"), true);
+                }
+            }
+            // The number of violations is in the frame of each page.
+            Ok(()) = self.watched.changed(), if self.past.is_some() => {
+                sleep(INTERVAL).await;
+                self.watched.mark_unchanged();
+            }
+            () = sleep(BEAT) => return (beat(), false),
         }
         match self.render().await {
             // A page of a removed job is loaded again, and shows the problem.
@@ -141,20 +163,22 @@ impl Follower {
         }
     }
 
+    /// Asks the history for what the page shows.
+    fn ask(&self) -> BoxFuture<'static, Past> {
+        let (namespace, view) = (Arc::clone(&self.namespace), self.view.clone());
+        let (address, now) = (self.asked.address.clone(), Timestamp::now());
+        async move { Past::of(namespace.history.as_ref(), &view, &address, now).await }.boxed()
+    }
+
     async fn render(&mut self) -> Answer<String> {
         self.asked.now = Timestamp::now();
-        if self.rendered.is_none_or(|last| last.elapsed() >= REFRESH) {
-            let (history, address) = (self.namespace.history.as_ref(), &self.asked.address);
-            self.past = Past::of(history, &self.view, address, self.asked.now).await;
-            self.rendered = Some(Instant::now());
-        }
         let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
         let summary = self.asked.summary(&self.namespace).await;
         let cx = Cx { is_stream: true, ..self.asked.cx(Some(&self.namespace), &names, &summary) };
         let jobs = self.view.snapshots(&self.namespace)?;
-        let body = self.view.body(&cx, &jobs, &self.past)?;
-        // The frame has fragments, too.
-        drop(document(&cx, &body));
+        let past = self.past.as_ref().unwrap_or(&Past::Unasked);
+        let body = self.view.body(&cx, &jobs, past)?;
+        register_frame(&cx, body.section);
         let content = format!("<div id=\"content\">{}</div>", body.main.0);
         Ok(self.sent.changes(cx.fragments.into_inner(), &content))
     }
@@ -231,5 +255,45 @@ impl Sent {
         let hash = hasher.finish();
         self.hashes.insert(id.to_owned(), hash);
         former.get(id) != Some(&hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reg_center::MemoryRegistry;
+
+    use super::*;
+    use crate::access::Role;
+
+    #[tokio::test(start_paused = true)]
+    async fn history_without_an_answer_delays_neither_beats_nor_changes() {
+        let registry = Arc::new(MemoryRegistry::new().connect());
+        let namespace = Arc::new(Namespace::follow("orders".to_owned(), registry, None));
+        let uri: Uri = "/n/orders/jobs".parse().unwrap();
+        let caller = Caller { name: "anna".to_owned(), role: Role::Viewer, jobs: "*".to_owned() };
+        let asked = Asked::new(&uri, &HeaderMap::new(), caller);
+        let mut follower = Follower {
+            view: View::at(&asked.address).unwrap(),
+            updates: namespace.live.updates(INTERVAL),
+            watched: namespace.alerts.stored.changes(),
+            namespaces: Arc::default(),
+            namespace,
+            asked,
+            past: None,
+            question: Some(futures_util::future::pending().boxed()),
+            asked_at: Some(Instant::now()),
+            sent: Sent::default(),
+            ends: Instant::now() + LIFETIME,
+            _permit: Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap(),
+        };
+        let begun = Instant::now();
+        drop(follower.next().await);
+        assert!(begun.elapsed() <= BEAT, "{:?}", begun.elapsed());
+        assert!(follower.sent.ids.is_empty(), "the page is sent with the first answer");
+        follower.past = Some(Past::None);
+        while follower.sent.ids.is_empty() {
+            drop(follower.next().await);
+            assert!(begun.elapsed() < 4 * BEAT, "the change of the first snapshot is not sent");
+        }
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Summary {
     pub(crate) servers: usize,
     pub(crate) attention: usize,
     pub(crate) problems: usize,
+    /// Violated expectations that are not silenced.
+    pub(crate) violated: usize,
 }
 
 impl Summary {
@@ -27,6 +29,7 @@ impl Summary {
             servers: namespace.live.servers().len(),
             attention: list.needing_attention(now.as_millisecond()),
             problems: found.problems(),
+            violated: namespace.alerts.violated(now),
             list,
             found,
         }

@@ -1,44 +1,17 @@
 //! Times and durations. The server writes RFC 3339 into `datetime`, and the script localises it.
 
-use jiff::tz::{Offset, TimeZone};
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use maud::{Markup, html};
 
 use super::cx::Cx;
 use super::locale::Lang;
 use super::prefs::ZoneMode;
+use crate::zones::{standard_name, zone_named};
 
 /// Returns the zone of a job; UTC without one, or if its name is unknown.
-pub(crate) fn zone(name: Option<&str>) -> TimeZone {
-    let Some(name) = name else { return TimeZone::UTC };
-    let fixed = || TimeZone::fixed(offset(name).unwrap_or(Offset::UTC));
-    if name.starts_with("GMT") { fixed() } else { TimeZone::get(name).unwrap_or_else(|_| fixed()) }
-}
-
-/// Returns the offset of a name such as `GMT+08:00`.
-fn offset(name: &str) -> Option<Offset> {
-    let text = name.strip_prefix("GMT")?;
-    let sign = if text.starts_with('-') { -1 } else { 1 };
-    let digits = text.trim_start_matches(['+', '-']);
-    let (hours, minutes) = match digits.split_once(':') {
-        Some((hours, minutes)) => (hours, minutes),
-        None if digits.len() == 4 => digits.split_at(2),
-        None => (digits, "0"),
-    };
-    let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
-    Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).ok()
-}
-
-/// Returns the name of a zone in the form that browsers accept.
-fn browser_name(name: &str) -> String {
-    match offset(name) {
-        Some(offset) => {
-            let minutes = offset.seconds() / 60;
-            let sign = if minutes < 0 { '-' } else { '+' };
-            format!("{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60)
-        }
-        None => name.to_owned(),
-    }
+fn zone(name: Option<&str>) -> TimeZone {
+    name.and_then(zone_named).unwrap_or(TimeZone::UTC)
 }
 
 impl Cx<'_> {
@@ -52,7 +25,7 @@ impl Cx<'_> {
         let zone = zone(name);
         let shown = clock(&at.to_zoned(zone.clone()), &self.now.to_zoned(zone), has_millis);
         html! {
-            time datetime=(at) data-zone=[name.map(browser_name)] data-ms[has_millis] { (shown) }
+            time datetime=(at) data-zone=[name.map(standard_name)] data-ms[has_millis] { (shown) }
         }
     }
 
@@ -168,7 +141,6 @@ mod tests {
         assert_eq!(show("2024-02-29T12:00:00Z", Some("GMT+08:00")), "02-29 20:00:00");
         assert_eq!(show("2024-02-29T20:30:00Z", Some("Asia/Shanghai")), "04:30:00");
         assert_eq!(show("2023-02-28T20:30:00Z", Some("no zone")), "2023-02-28 20:30:00");
-        assert_eq!(browser_name("GMT-3"), "-03:00");
-        assert_eq!(browser_name("Asia/Shanghai"), "Asia/Shanghai");
+        assert_eq!(show("2024-02-29T12:00:00Z", Some("gmt+8")), "02-29 20:00:00");
     }
 }

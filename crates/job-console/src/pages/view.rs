@@ -10,7 +10,7 @@ use super::cx::Cx;
 use super::history::Past;
 use super::query::Address;
 use super::shell::Body;
-use super::{about, audit, doctor, job, jobs, nodes, overview, running, servers};
+use super::{about, alerts, audit, doctor, job, jobs, nodes, overview, running, servers, timeline};
 use crate::namespaces::Namespace;
 use crate::problem::{Answer, Problem};
 
@@ -23,6 +23,8 @@ pub(crate) enum View {
     Running,
     Servers,
     Server(ServerIp),
+    Timeline(timeline::Filter),
+    Alerts,
     Doctor,
     Audit,
     Registry(Option<JobName>),
@@ -70,6 +72,8 @@ impl View {
             ["running"] => Self::Running,
             ["servers"] => Self::Servers,
             ["servers", ip] => Self::Server(ServerIp::new(ip).map_err(operations::Error::from)?),
+            ["timeline"] => Self::Timeline(timeline::Filter::of(address)?),
+            ["alerts"] => Self::Alerts,
             ["doctor"] => Self::Doctor,
             ["audit"] => Self::Audit,
             ["registry"] => Self::Registry(None),
@@ -91,6 +95,8 @@ impl View {
             | Self::Running
             | Self::Servers
             | Self::Server(_)
+            | Self::Timeline(_)
+            | Self::Alerts
             | Self::Doctor
             | Self::Audit
             | Self::Registry(None)
@@ -106,13 +112,14 @@ impl View {
         }
         let live = &namespace.live;
         let all = match self {
-            Self::Audit => live.jobs(),
+            Self::Timeline(_) | Self::Audit => live.jobs(),
             Self::Server(ip) => jobs_of(live, ip),
             Self::Overview
             | Self::Jobs
             | Self::Job(..)
             | Self::Running
             | Self::Servers
+            | Self::Alerts
             | Self::Doctor
             | Self::Registry(_)
             | Self::About => Vec::new(),
@@ -129,6 +136,8 @@ impl View {
             Self::Running => Ok(running::page(cx)),
             Self::Servers => Ok(servers::page(cx)),
             Self::Server(ip) => servers::server_page(cx, jobs, ip),
+            Self::Timeline(filter) => Ok(timeline::page(cx, jobs, past, filter)),
+            Self::Alerts => Ok(alerts::page(cx)),
             Self::Doctor => Ok(doctor::page(cx)),
             Self::Audit => Ok(audit::page(cx, jobs)),
             Self::Registry(None) => Ok(nodes::list(cx)),

@@ -97,7 +97,12 @@ pub(crate) fn empty(title: &str, text: &str, command: Option<&str>) -> Markup {
 
 /// Returns links to the neighbouring pages of a list.
 pub(crate) fn pager(cx: &Cx<'_>, page: usize, total: usize) -> Markup {
-    let pages = total.div_ceil(PAGE).max(1);
+    pager_of(cx, page, total, PAGE)
+}
+
+/// Returns links to the neighbouring pages of `size` entries.
+pub(crate) fn pager_of(cx: &Cx<'_>, page: usize, total: usize, size: usize) -> Markup {
+    let pages = total.div_ceil(size).max(1);
     let to = |page: usize| cx.with(&[("page", &page.to_string())]);
     html! {
         @if pages > 1 {
@@ -112,7 +117,12 @@ pub(crate) fn pager(cx: &Cx<'_>, page: usize, total: usize) -> Markup {
 
 /// Returns the page that the address asks for, which exists.
 pub(crate) fn page_number(cx: &Cx<'_>, total: usize) -> usize {
-    cx.address.number("page").unwrap_or(1).clamp(1, total.div_ceil(PAGE).max(1))
+    page_number_of(cx, total, PAGE)
+}
+
+/// Returns the page of `size` entries that the address asks for, which exists.
+pub(crate) fn page_number_of(cx: &Cx<'_>, total: usize, size: usize) -> usize {
+    cx.address.number("page").unwrap_or(1).clamp(1, total.div_ceil(size).max(1))
 }
 
 /// Returns a link to an operation on a job, if the caller may use it.

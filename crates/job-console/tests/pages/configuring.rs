@@ -11,7 +11,7 @@ const EDIT: &str = "/n/orders/jobs/report/configuration/edit";
 const TAB: &str = "/n/orders/jobs/report/configuration";
 
 /// Returns the fields of the form of a page as a browser sends them, with other values.
-pub(crate) fn form_of(page: &str, changes: &[(&str, &str)]) -> String {
+pub(super) fn form_of(page: &str, changes: &[(&str, &str)]) -> String {
     // The dialogs at the end of each page have forms too.
     let content = page.split("<dialog").next().unwrap();
     let (_, form) = content.rsplit_once("<form").unwrap();
@@ -33,7 +33,7 @@ pub(crate) fn form_of(page: &str, changes: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-async fn changed_by_another(world: &World, change: impl FnOnce(&mut JobConfig)) {
+pub(super) async fn changed_by_another(world: &World, change: impl FnOnce(&mut JobConfig)) {
     let (job, operations) = (world.job("report").await, world.operations());
     let mut config = job.config().unwrap().clone();
     change(&mut config);

@@ -101,12 +101,22 @@ async fn chinese_pages_have_chinese_labels() {
 async fn problem_is_a_page_for_a_browser() {
     let world = World::empty().await;
     // Until the first snapshot is read, the job is not known to be absent.
-    world.until("n/orders/jobs", |page| !page.contains("class=\"banner\"")).await;
+    world.until("n/orders/jobs", |page| page.contains("class=\"fresh ok\"")).await;
     let answer = world.get("/n/orders/jobs/nope").await;
     assert_eq!(answer.status, StatusCode::NOT_FOUND);
     assert_eq!(answer.headers["content-type"], "text/html; charset=utf-8");
     assert!(answer.text.contains("namespace &quot;orders&quot; has no job nope"));
     assert_eq!(faults(&answer.text), [""; 0]);
+    // Without a namespace there are no jobs to search.
+    assert!(!answer.text.contains("role=\"search\"") && !answer.text.contains("id=\"palette"));
+    let page = Url::parse("http://console.test/n/orders/jobs/nope").unwrap();
+    let links = elements(&answer.text).unwrap();
+    let links: Vec<_> = links.iter().filter_map(|link| link.get("href")).collect();
+    assert!(links.len() > 3, "{links:?}");
+    for link in links.into_iter().filter(|link| !link.starts_with('#')) {
+        let status = world.get(page.join(link).unwrap().path()).await.status;
+        assert!(status.is_success() || status.is_redirection(), "{link}: {status}");
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use reg_center::{Lifetime, RegistryCenter as _, Txn};
 use super::world::World;
 
 /// Creates jobs without instances.
-async fn create(world: &World, jobs: u32) {
+pub(super) async fn create(world: &World, jobs: u32) {
     for job in 0..jobs {
         let name = JobName::new(&format!("job-{job:03}")).unwrap();
         let mut config = JobConfig::new(name.clone(), 3);
@@ -14,7 +14,7 @@ async fn create(world: &World, jobs: u32) {
         config.description = if job == 77 { "the Needle".to_owned() } else { String::new() };
         let path = Layout::new(&name).path(&NodeKind::Config);
         let txn = Txn::new().create(path, encode_config(&config), Lifetime::Persistent);
-        world.registry.connect().commit(txn).await.unwrap();
+        assert!(world.registry.connect().commit(txn).await.unwrap().is_committed());
     }
     let last = format!("jobs <b class=\"n\">{jobs}</b>");
     let last = last.replacen("jobs", "Jobs", 1);
@@ -46,6 +46,41 @@ async fn list_is_searched_filtered_sorted_and_paged_on_the_server() {
     assert_eq!(jobs_of(&page("?server=10.0.0.9").await), [""; 0]);
     // The filters stay in the links of the pager.
     assert!(page("?q=job").await.contains("jobs?q=job&amp;page=2"));
+}
+
+#[tokio::test]
+async fn filter_by_server_finds_the_same_jobs_as_the_api() {
+    let world = World::empty().await;
+    create(&world, 2).await;
+    // Its server node was removed, and the instance lives.
+    let name = JobName::new("job-001").unwrap();
+    let instance = NodeKind::Instance(sharding::InstanceId::new("10.0.0.9@-@7"));
+    let center = world.registry.connect();
+    let txn = Txn::new().create(Layout::new(&name).path(&instance), "", Lifetime::Ephemeral);
+    assert!(center.commit(txn).await.unwrap().is_committed());
+    world.until("n/orders/servers", |page| page.contains("s-10.0.0.9")).await;
+    let page = world.get("/n/orders/jobs?server=10.0.0.9").await.text;
+    assert_eq!(jobs_of(&page), ["job-001"]);
+    let list = world.get("/api/v1/namespaces/orders/jobs?server=10.0.0.9").await.text;
+    assert!(list.contains("job-001") && !list.contains("job-000"), "{list}");
+    assert_eq!(jobs_of(&world.get("/n/orders/jobs?server=a/b").await.text), [""; 0]);
+}
+
+#[tokio::test]
+async fn cells_of_items_are_shown_in_pages() {
+    let world = World::empty().await;
+    let name = JobName::new("huge").unwrap();
+    let config = encode_config(&JobConfig::new(name.clone(), 2_500));
+    let path = Layout::new(&name).path(&NodeKind::Config);
+    let txn = Txn::new().create(path, config, Lifetime::Persistent);
+    assert!(world.registry.connect().commit(txn).await.unwrap().is_committed());
+    world.until("n/orders/jobs", |page| page.contains("j-huge")).await;
+    let page = world.get("/n/orders/jobs/huge").await.text;
+    assert_eq!(page.matches("<li id=\"i-").count(), 1_000);
+    assert!(page.contains("Page 1 of 3") && page.contains("2500 items"), "{page}");
+    let last = world.get("/n/orders/jobs/huge?page=3").await.text;
+    assert_eq!(last.matches("<li id=\"i-").count(), 500);
+    assert!(last.contains("<li id=\"i-2499\">"), "{last}");
 }
 
 #[tokio::test]

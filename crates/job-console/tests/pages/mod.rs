@@ -1,5 +1,6 @@
 //! The pages as a browser gets them: markup, links, operations, the stream, and the files.
 
+mod alerting;
 mod bulk;
 mod configuring;
 mod dom;
@@ -10,5 +11,8 @@ mod lists;
 mod markup;
 mod operating;
 mod repairing;
+mod runs;
 mod streaming;
+mod timeline;
+mod transferring;
 mod world;

@@ -82,6 +82,9 @@ async fn operation_on_old_data_has_to_be_confirmed() {
     let answer = world.post("/n/orders/jobs/report/act/pause", "why=repair").await;
     assert_eq!(answer.status, StatusCode::CONFLICT);
     assert!(answer.text.contains("no contact with the registry"));
+    // The confirmation is accepted, and the next check refuses the request.
+    let answer = world.post("/n/orders/jobs/report/act/pause", "why=&stale=yes").await;
+    assert!(answer.text.contains("why is blank"), "{}", answer.text);
     world.center.resume();
     world.until("n/orders", |page| !page.contains("The registry does not answer.")).await;
     let answer = world.post("/n/orders/jobs/report/act/pause", "why=repair").await;

@@ -52,18 +52,34 @@ pub(crate) struct Answer {
 impl World {
     /// Creates a namespace without jobs.
     pub(crate) async fn empty() -> Self {
-        let registry = MemoryRegistry::new();
-        let center = Arc::new(registry.connect());
         let folder = tempfile::tempdir().unwrap();
         let history = History::open(history_in(&folder)).await.unwrap();
-        let router = console(&center, &folder).await;
+        // The console reads the store by a connection of its own, as another process would.
+        let reader = History::open(history_in(&folder)).await.unwrap();
+        Self::with_history(folder, history, reader)
+    }
+
+    /// Creates a namespace without jobs, whose console cannot open its history.
+    pub(crate) async fn without_reachable_history() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let history = History::open(history_in(&folder)).await.unwrap();
+        let missing = HistoryOptions::sqlite(folder.path().join("missing").join("history.db"));
+        let reader = History::open_in_background(missing).unwrap();
+        Self::with_history(folder, history, reader)
+    }
+
+    fn with_history(folder: tempfile::TempDir, history: History, reader: History) -> Self {
+        let registry = MemoryRegistry::new();
+        let center = Arc::new(registry.connect());
+        let router = console(&center, reader);
         let (members, schedulers) = (Vec::new(), Vec::new());
         Self { registry, center, router, members, schedulers, folder, history }
     }
 
     /// Returns the router of another console, which reads the same registry and history anew.
     pub(crate) async fn fresh_router(&self) -> Router {
-        console(&Arc::new(self.registry.connect()), &self.folder).await
+        let reader = History::open(history_in(&self.folder)).await.unwrap();
+        console(&Arc::new(self.registry.connect()), reader)
     }
 
     /// Creates a namespace with two servers, a job of two items that has run, a job of 60 items,
@@ -117,15 +133,20 @@ impl World {
         self.send(request.body(Body::from(form.to_owned())).unwrap()).await
     }
 
-    /// Waits until a page satisfies `wanted`. Each event of its stream is checked.
+    /// Waits until a page satisfies `wanted`. The page is checked at each event of its stream.
     pub(crate) async fn until(&self, page: &str, wanted: impl Fn(&str) -> bool) {
         let mut stream = Events::of(self, page).await;
-        loop {
-            if wanted(&self.get(&format!("/{page}")).await.text) {
-                return;
+        let mut last = String::new();
+        let found = tokio::time::timeout(DEADLINE, async {
+            loop {
+                last = self.get(&format!("/{page}")).await.text;
+                if wanted(&last) {
+                    return;
+                }
+                stream.next().await;
             }
-            stream.next().await;
-        }
+        });
+        assert!(found.await.is_ok(), "{page} was not as expected within {DEADLINE:?}: {last}");
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
@@ -137,9 +158,7 @@ fn history_in(folder: &tempfile::TempDir) -> HistoryOptions {
     HistoryOptions::sqlite(folder.path().join("history.db"))
 }
 
-async fn console(center: &Arc<MemoryCenter>, folder: &tempfile::TempDir) -> Router {
-    // The console reads the store by a connection of its own, as another process would.
-    let reader = History::open(history_in(folder)).await.unwrap();
+fn console(center: &Arc<MemoryCenter>, reader: History) -> Router {
     let console = Console::new().namespace("orders", center.clone(), Some(reader)).unwrap();
     // The server of the console compresses; a mounted router is compressed by its program.
     for_local_browser(console.router()).layer(CompressionLayer::new())

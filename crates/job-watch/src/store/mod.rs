@@ -22,7 +22,7 @@ pub(crate) use documents::{
     Alert, JobDoc, MAX_DOCUMENT_BYTES, MessageDoc, OutboxDoc, Phase, Reported, Resolved, SenderDoc,
     SilencesDoc, TermDoc, decode, encode,
 };
-pub(crate) use silences::{SilenceView, watched_root};
+pub(crate) use silences::{SilenceView, silenced_job, watched_root};
 pub use silences::{SilencedJob, Silences};
 
 /// Deadline of one request.
@@ -289,6 +289,11 @@ impl Store {
         let answer = answer.map_err(|_| StoreError::Deadline { act })?;
         answer.map_err(|source| StoreError::Registry { act, source })
     }
+}
+
+/// Returns the job of a node with the state of a job.
+pub(crate) fn watched_job(path: &NodePath) -> Option<JobName> {
+    JobName::new(path.below(&below("jobs"))?).ok()
 }
 
 /// Returns a node of the state of watchers.

@@ -4,7 +4,7 @@
 //! In reading order: this file (the watcher) · `engine` (the loop) · `board` (jobs, alerts) ·
 //! `sender` (messages and their records) · `unstored` (documents to store) · `compose` (texts) ·
 //! `delivery` (one message to one channel) · `outage` (messages while the registry does not answer)
-//! · `heartbeat` · `view` (states for other tasks).
+//! · `heartbeat` · `view` (states for other tasks) · `stored` (states for other processes).
 
 mod board;
 mod compose;
@@ -13,6 +13,7 @@ mod engine;
 mod heartbeat;
 mod outage;
 mod sender;
+mod stored;
 mod unstored;
 mod view;
 
@@ -31,6 +32,7 @@ use crate::store::StoreError;
 use board::Board;
 pub use delivery::MessageCounts;
 use engine::Engine;
+pub use stored::{StoredViolation, StoredWatch};
 pub use view::WatchView;
 
 /// Reason why a watcher ended.

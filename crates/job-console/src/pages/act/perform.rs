@@ -36,7 +36,7 @@ pub(super) async fn perform(
     let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
     check_age(Age::of(namespace.live.freshness(), asked.now), field(&fields, "stale"))?;
     let by = By::new(asked.caller.name.clone(), field(&fields, "why"))?;
-    let report = detached(Arc::clone(namespace), target.clone(), fields, by).await?;
+    let report = change(namespace, &target, &fields, &by).await?;
     let summary = asked.summary(namespace).await;
     let cx = asked.cx(Some(namespace), &names, &summary);
     let is_clean = report.left.iter().all(|entry| entry.as_wanted) && report.failed.is_empty();
@@ -61,20 +61,6 @@ pub(in crate::pages) fn check_age(age: Age, confirmed: &str) -> Answer<()> {
     let detail = "the console has no contact with the registry; confirm the change by the field \
         stale with the value yes, or wait until the console is current";
     Err(Problem::new(StatusCode::CONFLICT, "stale-data", detail))
-}
-
-/// Performs the change in a task of its own: if the browser goes away, the change still completes.
-async fn detached(
-    namespace: Arc<Namespace>,
-    target: Target,
-    fields: Fields,
-    by: By,
-) -> Answer<Report> {
-    let task = tokio::spawn(async move { change(&namespace, &target, &fields, &by).await });
-    task.await.unwrap_or_else(|error| {
-        let detail = format!("the operation ended unexpectedly: {error}");
-        Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail))
-    })
 }
 
 async fn change(

@@ -77,6 +77,63 @@ impl Operation {
             Subject::Server => !is_run,
         }
     }
+
+    /// Refuses a limit that the operation does not have: more would change than the address names.
+    fn check_limits(self, subject: Subject, address: &Address) -> Answer<()> {
+        let accepts = |limit: &Limit| subject == Subject::Job && limit.is_for(self);
+        let mut given =
+            Limit::ALL.into_iter().filter(|limit| address.value(limit.name()).is_some());
+        let Some(wrong) = given.find(|limit| !accepts(limit)) else { return Ok(()) };
+        let (name, word) = (wrong.name(), self.word());
+        if subject == Subject::Server {
+            let detail = format!("{name} is given; {word} is about the whole server");
+            return Err(Problem::invalid(detail));
+        }
+        let own = Limit::ALL.into_iter().find(accepts);
+        let own = own.map(|limit| format!(" or {}", limit.words())).unwrap_or_default();
+        let valid = Self::ALL.into_iter().filter(|one| wrong.is_for(*one));
+        let valid: Vec<&str> = valid.map(Self::word).collect();
+        let (last, first) = valid.split_last().unwrap_or((&"none", &[]));
+        Err(Problem::invalid(format!(
+            "{name} is given; {word} is about the whole job{own}, and only {} and {last} accept {}",
+            first.join(", "),
+            wrong.words()
+        )))
+    }
+}
+
+/// Parameter of the address that limits an operation on a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limit {
+    Server,
+    Item,
+}
+
+impl Limit {
+    const ALL: [Self; 2] = [Self::Server, Self::Item];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Item => "item",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Server => "a server",
+            Self::Item => "an item",
+        }
+    }
+
+    fn is_for(self, operation: Operation) -> bool {
+        match self {
+            Self::Server => operation.is_for(Subject::Job) && operation.is_for(Subject::Server),
+            Self::Item => {
+                matches!(operation, Operation::Run | Operation::Disable | Operation::Enable)
+            }
+        }
+    }
 }
 
 /// An operation with its target.
@@ -99,7 +156,9 @@ impl Target {
         let operation = Operation::ALL.into_iter().find(|one| one.word() == word);
         let operation = operation.ok_or_else(|| unknown(address))?;
         let ip = |text: &str| ServerIp::new(text).map_err(operations::Error::from);
-        if kind == "servers" {
+        let subject = if kind == "servers" { Subject::Server } else { Subject::Job };
+        operation.check_limits(subject, address)?;
+        if subject == Subject::Server {
             let server = Some(ip(name)?);
             return Ok(Self { operation, job: None, server, item: None });
         }
@@ -221,6 +280,25 @@ mod tests {
             (
                 "/n/a/jobs/report/act/disable?item=1&server=10.0.0.7",
                 "server and item are both given; valid is one of them",
+            ),
+            (
+                "/n/a/jobs/report/act/shut-down?item=3",
+                "item is given; shut-down is about the whole job or a server, and only run, \
+                 disable and enable accept an item",
+            ),
+            (
+                "/n/a/jobs/report/act/rerun?item=3",
+                "item is given; rerun is about the whole job, and only run, disable and enable \
+                 accept an item",
+            ),
+            (
+                "/n/a/jobs/report/act/run?server=10.0.0.7",
+                "server is given; run is about the whole job or an item, and only pause, resume, \
+                 disable, enable, shut-down and remove accept a server",
+            ),
+            (
+                "/n/a/servers/10.0.0.7/act/pause?item=3",
+                "item is given; pause is about the whole server",
             ),
         ] {
             assert_eq!(target(uri).unwrap_err().detail, expected, "{uri}");

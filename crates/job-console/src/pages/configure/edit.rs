@@ -14,7 +14,7 @@ use reg_center::Revision;
 use super::form::form;
 use super::preview::{Preview, preview};
 use super::typed::{Typed, WAS};
-use super::{Fault, Fields, by, detached, done, field, page, target};
+use super::{Fault, Fields, by, done, field, page, target};
 use crate::access::Caller;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::pages::Asked;
@@ -64,9 +64,7 @@ pub(super) async fn submit(
             Ok(by) => {
                 let age = Age::of(namespace.live.freshness(), asked.now);
                 check_age(age, field(&fields, "stale").unwrap_or_default())?;
-                let (namespace, job) = (Arc::clone(namespace), job.job().clone());
-                let typed = typed.clone();
-                detached(async move { write(&namespace, &job, &typed, &by).await }).await??
+                write(namespace, job.job(), &typed, &by).await?
             }
         },
         other => {

@@ -26,7 +26,7 @@ use super::summary::Summary;
 use super::{Asked, html as respond, see_other};
 use crate::access::Permission;
 use crate::namespaces::{Namespace, Namespaces};
-use crate::problem::{Answer, Problem};
+use crate::problem::Answer;
 use crate::routes::Routes;
 
 const EDIT: &str = "/n/{namespace}/jobs/{job}/configuration/edit";
@@ -115,14 +115,4 @@ impl From<InvalidConfig> for Fault {
 pub(super) fn by(asked: &Asked, fields: &Fields) -> Result<By, Fault> {
     By::new(asked.caller.name.clone(), field(fields, "why").unwrap_or_default().trim())
         .map_err(|error| Fault { field: "why", text: error.to_string() })
-}
-
-/// Waits for a change in a task of its own: if the browser goes away, the change still completes.
-pub(super) async fn detached<T: Send + 'static>(
-    change: impl Future<Output = T> + Send + 'static,
-) -> Answer<T> {
-    tokio::spawn(change).await.map_err(|error| {
-        let detail = format!("the operation ended unexpectedly: {error}");
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
-    })
 }

@@ -13,7 +13,7 @@ use operations::{Error, JobSnapshot};
 use super::former::{changes, newest_first, when};
 use super::preview::{Preview, preview};
 use super::typed::revision;
-use super::{Fault, by, detached, done, field, page, target};
+use super::{Fault, by, done, field, page, target};
 use crate::access::Caller;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::pages::Asked;
@@ -106,14 +106,7 @@ pub(super) async fn submit(
     };
     let age = Age::of(namespace.live.freshness(), asked.now);
     check_age(age, field(&fields, "stale").unwrap_or_default())?;
-    let changed = {
-        let (namespace, name) = (Arc::clone(namespace), job.job().clone());
-        let former = former.clone();
-        let restore =
-            async move { namespace.operations.restore_config(&name, &former, expected, &by).await };
-        detached(restore).await?
-    };
-    match changed {
+    match namespace.operations.restore_config(job.job(), &former, expected, &by).await {
         Ok(updated) => Ok(done(&asked, namespace, job.job(), &updated)),
         Err(Error::StaleConfig { .. }) => {
             let present = namespace.operations.job(job.job()).await?;

@@ -16,10 +16,14 @@ use crate::pages::history::Past;
 use crate::pages::query::encoded;
 use crate::pages::reasons;
 use crate::pages::summary::{late, moment};
-use crate::pages::widgets::{act, bar, between, instance, item_state, pill};
+use crate::pages::widgets::{
+    act, bar, between, instance, item_state, page_number_of, pager_of, pill,
+};
 
 /// Maximum number of items that are shown as a table. More are shown as cells.
 const MAX_ROWS: usize = 50;
+/// Number of cells of one page. A job can have 100 000 items.
+const CELLS: usize = 1_000;
 
 /// Returns true if the items of a job are shown as cells.
 fn grid_is_of_cells(items: usize) -> bool {
@@ -31,8 +35,12 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
     let items = item_briefs(job);
     let chosen = cx.address.number("item").and_then(|item| items.get(item));
     let fires = match past {
-        Past::Fires(fires) => fires.as_slice(),
-        Past::None | Past::Failed(_) | Past::Day { .. } | Past::Unasked => &[],
+        Past::Fires(fires) => fires.rows.as_slice(),
+        Past::None | Past::Failed(_) | Past::Day { .. } | Past::Timeline(_) | Past::Unasked => &[],
+    };
+    let fault = match past {
+        Past::Failed(fault) => Some(fault),
+        Past::Fires(_) | Past::None | Past::Day { .. } | Past::Timeline(_) | Past::Unasked => None,
     };
     let median = median(fires);
     html! {
@@ -45,6 +53,9 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
                 @else { (table(cx, job, line, &items, median)) }
             }
             aside.stack aria-label=(lang.conditions()) {
+                @if let Some(fault) = fault {
+                    (cx.live("past", &html! { p.why.bad { (lang.history_failed()) " " (fault) } }))
+                }
                 @if !fires.is_empty() {
                     section.card aria-labelledby="last-title" {
                         h2 #last-title { (lang.last_fires()) }
@@ -256,7 +267,7 @@ fn length(cx: &Cx<'_>, item: &ItemBrief, is_late: bool, median: Option<SignedDur
     }
 }
 
-/// Returns one cell for each item: its state at a glance, the rest in its title.
+/// Returns one cell for each item of a page: its state at a glance, the rest in its title.
 fn cells(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, items: &[ItemBrief]) -> Markup {
     let cell = |item: &ItemBrief| {
         let (class, word) = item_state(cx, item);
@@ -275,6 +286,8 @@ fn cells(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, items: &[ItemBrief]) ->
         (id, markup)
     };
     let lang = cx.lang();
+    let number = page_number_of(cx, items.len(), CELLS);
+    let shown = items.iter().skip((number - 1) * CELLS).take(CELLS);
     let states = [
         ("done", lang.outcome("succeeded")),
         ("run", lang.running()),
@@ -285,7 +298,8 @@ fn cells(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, items: &[ItemBrief]) ->
     ];
     html! {
         ul.legend { @for (class, word) in states { li { (pill(class, &word)) } } }
-        (cx.live_list("items", "cells", items.iter().map(cell).collect()))
+        (cx.live_list("items", "cells", shown.map(cell).collect()))
+        (cx.live("pager", &pager_of(cx, number, items.len(), CELLS)))
     }
 }
 

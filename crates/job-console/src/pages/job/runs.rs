@@ -13,7 +13,7 @@ use crate::pages::widgets::{PAGE, between, empty, instance, outcome_class, pill}
 
 pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
     let lang = cx.lang();
-    let records = match past {
+    let found = match past {
         Past::None => {
             let command = "ejob console --history sqlite:history.db";
             return cx
@@ -22,10 +22,10 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
         Past::Failed(fault) => {
             return cx.live("fires", &html! { p.warn { (lang.history_failed()) " " (fault) } });
         }
-        Past::Fires(records) => records,
-        Past::Day { .. } | Past::Unasked => return html! {},
+        Past::Fires(found) => found,
+        Past::Day { .. } | Past::Timeline(_) | Past::Unasked => return html! {},
     };
-    let all = fires(records);
+    let all = fires(&found.rows);
     let chosen = cx.address.value("fire").and_then(|time| time.parse::<Timestamp>().ok());
     let chosen = chosen.and_then(|at| all.iter().find(|fire| fire.at == at));
     html! {
@@ -33,19 +33,28 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
         @if let Some(fire) = chosen { (cx.live("fire", &one_fire(cx, job, fire))) }
         section.card aria-label=(lang.runs()) {
             @if all.is_empty() { (cx.live("fires", &empty(&lang.no_runs(), &lang.no_runs_hint(), None))) }
-            @else { (table(cx, job, &all)) }
-        }
-        @if let Some(oldest) = all.get(PAGE) {
-            nav.pager aria-label=(lang.pages()) {
-                a href=(cx.with(&[("until", &later(oldest.at)), ("fire", "")])) { (lang.older()) }
+            @else {
+                @let cut = found.is_cut.then(|| lang.first_items(found.rows.len()));
+                (cx.live("partial", &html! { @if let Some(cut) = cut { p.why { (cut) } } }))
+                (table(cx, job, &all))
             }
         }
+        (cx.live("pager", &older(cx, &all, found.has_older)))
     }
 }
 
-/// Returns the exclusive end of a question that includes a time.
-fn later(at: Timestamp) -> String {
-    at.checked_add(jiff::SignedDuration::from_millis(1)).unwrap_or(at).to_string()
+/// Returns the link to the fires before the ones that are shown.
+fn older(cx: &Cx<'_>, all: &[Fire<'_>], has_older: bool) -> Markup {
+    let oldest = all.iter().take(PAGE).next_back().filter(|_| has_older || all.len() > PAGE);
+    html! {
+        @if let Some(oldest) = oldest {
+            nav.pager aria-label=(cx.lang().pages()) {
+                a href=(cx.with(&[("until", &oldest.at.to_string()), ("fire", "")])) {
+                    (cx.lang().older())
+                }
+            }
+        }
+    }
 }
 
 fn filters(cx: &Cx<'_>, job: &JobLine) -> Markup {

@@ -88,6 +88,7 @@ messages! {
     history_failed() "The history does not answer:" | "历史存储没有响应：";
     no_match() "Nothing matches" | "没有匹配项";
     show_all() "Show all" | "显示全部";
+    first_items(n: usize) "The fire has more items; these are {n} of them." | "该触发还有更多分片，此处显示其中 {n} 个。";
     no_runs() "No runs" | "没有运行记录";
     no_runs_hint() "The history has no fires that match." | "历史记录中没有匹配的触发。";
     nothing_runs() "Nothing runs" | "没有正在运行的分片";

@@ -1,12 +1,15 @@
 //! The texts of the pages in all languages.
 //!
-//! `messages` has the sentences and labels · `acts` those of operations ·
-//! `configure` those of changed configurations · this file the words of
-//! states and kinds.
+//! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
+//! changed configurations · `alerts`, `timeline`, `transfer` those of these pages · this file the
+//! words of states and kinds.
 
 mod acts;
+mod alerts;
 mod configure;
 mod messages;
+mod timeline;
+mod transfer;
 
 use coordination::{NodeKind, ServerState};
 use maud::Markup;

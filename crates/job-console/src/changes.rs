@@ -1,4 +1,4 @@
-//! Runs each change to its end, and at most once for each idempotency key.
+//! Runs each change to its end, and those of the API at most once for each idempotency key.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -15,15 +15,16 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::access::Caller;
+use crate::api::is_api;
 use crate::problem::{Answer, Problem};
 use crate::server::MAX_BODY_BYTES;
 
 /// Header with the key of a change.
-pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub(crate) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Header of a repeated answer.
-pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Maximum length of a key, in characters.
-pub(super) const MAX_KEY: usize = 128;
+pub(crate) const MAX_KEY: usize = 128;
 
 /// Limits of the kept answers.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,7 @@ type Identity = (String, String, String, String);
 
 /// The first answers of changes with a key.
 #[derive(Debug)]
-pub(super) struct Answers {
+pub(crate) struct Answers {
     hashes: RandomState,
     kept: Mutex<Kept>,
 }
@@ -83,15 +84,21 @@ impl Default for Answers {
 }
 
 /// Runs a change in a task of its own, so that it ends even if the client disconnects.
-pub(super) async fn run_changes(
+///
+/// Requests that only read end with their client.
+pub(crate) async fn run_changes(
     State(answers): State<Arc<Answers>>,
     request: Request,
     next: Next,
 ) -> Response {
-    if request.method().is_safe() || !super::is_api(request.uri().path()) {
+    if request.method().is_safe() {
         return next.run(request).await;
     }
     let run = async move {
+        // A form of a page has no key.
+        if !is_api(request.uri().path()) {
+            return next.run(request).await;
+        }
         match answers.first_or_repeat(request, next).await {
             Ok(response) => response,
             Err(problem) => problem.into_response(),
@@ -272,6 +279,11 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
+    use axum::routing::post;
+    use tokio::sync::Notify;
+    use tower::ServiceExt as _;
+
     use super::*;
 
     fn identity(key: &str) -> Identity {
@@ -318,5 +330,48 @@ mod tests {
         assert_eq!(kept.begin(&identity("b"), 1).unwrap_err().code, "busy");
         assert_eq!(kept.begin(&identity("a"), 1).unwrap_err().code, "still-running");
         assert_eq!(kept.begin(&identity("a"), 2).unwrap_err().code, "idempotency-key-reused");
+    }
+
+    /// Returns a router with a form that reports its begin, waits, and reports its end.
+    fn router(begin: &Arc<Notify>, end: &Arc<Notify>, ended: &Arc<Notify>) -> Router {
+        let (begin, end, ended) = (Arc::clone(begin), Arc::clone(end), Arc::clone(ended));
+        let form = async move || {
+            begin.notify_one();
+            end.notified().await;
+            ended.notify_one();
+        };
+        let faulty = async || -> StatusCode { unreachable!("a fault of the handler") };
+        let answers = Arc::new(Answers::default());
+        Router::new()
+            .route("/n/orders/act/pause", post(form))
+            .route("/n/orders/act/resume", post(faulty))
+            .layer(axum::middleware::from_fn_with_state(answers, run_changes))
+    }
+
+    fn request(path: &str) -> Request {
+        Request::post(path).body(Body::empty()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn change_by_a_form_ends_after_the_client_has_disconnected() {
+        let (begin, end, ended) = Default::default();
+        let router = router(&begin, &end, &ended);
+        let mut disconnected = Box::pin(router.oneshot(request("/n/orders/act/pause")));
+        let deadline = Duration::from_secs(30);
+        let begun = futures_util::future::select(disconnected.as_mut(), Box::pin(begin.notified()));
+        tokio::time::timeout(deadline, begun).await.unwrap();
+        drop(disconnected);
+        end.notify_one();
+        tokio::time::timeout(deadline, ended.notified()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn panic_of_a_change_by_a_form_leaves_its_outcome_unknown() {
+        let (begin, end, ended) = Default::default();
+        let router = router(&begin, &end, &ended);
+        let answer = router.oneshot(request("/n/orders/act/resume")).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let problem = answer.extensions().get::<Problem>().unwrap();
+        assert!(problem.outcome_unknown, "{problem:?}");
     }
 }

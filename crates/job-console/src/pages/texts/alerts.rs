@@ -1,0 +1,52 @@
+//! Texts of the alerts.
+
+use job_watch::Severity;
+
+use crate::alerts::Standing;
+use crate::pages::locale::{Lang, messages};
+
+messages! {
+    alerts() "Alerts" | "告警";
+    sender() "Messages are sent by" | "消息由以下监视器发送：";
+    no_sender()
+        "No watcher runs, so nothing is judged and no message is sent. Start one:"
+        | "没有监视器在运行，因此不判断期望，也不发送消息。请启动：";
+    only_stored()
+        "This console runs no watcher: only violations that the sender has stored, and silences, are shown. All states are shown by"
+        | "此控制台没有运行监视器：仅显示发送者已存储的违反和静默。显示所有状态：";
+    no_expectations() "No expectations" | "没有期望";
+    no_expectations_hint()
+        "Expectations of jobs stand in the file of a watcher. Violations and silences appear here."
+        | "作业的期望写在监视器的文件中。违反和静默显示在此处。";
+    expectation() "Expectation" | "期望";
+    until() "until" | "直到";
+    last_message() "last message" | "上次消息";
+    silence() "Silence" | "静默";
+    change_silence() "Change the silence" | "更改静默";
+    end_silence() "End the silence" | "结束静默";
+    silence_hint()
+        "No message is sent about violations that begin or continue during a silence. The state is still judged and shown."
+        | "静默期间不发送违反的消息。状态仍会被判断和显示。";
+    length_of_silence() "For" | "时长";
+}
+
+impl Lang {
+    pub(crate) fn standing(self, state: Standing) -> String {
+        match state {
+            Standing::Violated => self.pick("violated", "违反"),
+            Standing::Unknown => self.pick("unknown", "未知"),
+            Standing::Pending => self.pick("pending", "等待中"),
+            Standing::Suspended => self.pick("suspended", "已暂停判断"),
+            Standing::Ok => self.pick("ok", "正常"),
+            Standing::NotJudged => self.pick("not judged here", "此处未判断"),
+        }
+    }
+
+    pub(crate) fn watch_severity(self, severity: Severity) -> String {
+        match severity {
+            Severity::Info => self.pick("info", "提示"),
+            Severity::Warning => self.pick("warning", "警告"),
+            Severity::Critical => self.pick("critical", "严重"),
+        }
+    }
+}

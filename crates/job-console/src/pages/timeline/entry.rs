@@ -1,0 +1,270 @@
+//! Entries of the timeline, and the page that the entries of several sources make.
+
+use std::cmp::Reverse;
+
+use coordination::AuditRecord;
+use jiff::Timestamp;
+use job_history::{EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History};
+use operations::JobSnapshot;
+
+use super::Filter;
+use crate::pages::widgets::PAGE;
+
+/// Maximum number of rows that are read from each source.
+const ROWS: u32 = 500;
+
+/// Kind of the entry of an audited operator action.
+pub(super) const OPERATOR: &str = "operator";
+/// Kind of the entry of a replaced configuration.
+pub(super) const CONFIGURATION: &str = "configuration";
+/// Outcomes of runs that are entries, in the order of the filter.
+pub(super) const OUTCOMES: [&str; 4] = ["failed", "panicked", "timed_out", "interrupted"];
+/// Events of the history that are entries, in the order of the filter: the words of
+/// [`JobEvent::name`](coordination::JobEvent::name) without claims and completions.
+pub(super) const EVENTS: [&str; 22] = [
+    "missed",
+    "misfire_noted",
+    "gap",
+    "orphaned",
+    "resharded",
+    "became_leader",
+    "lost_leadership",
+    "joined",
+    "left",
+    "suspended",
+    "reconnected",
+    "session_lost",
+    "session_started",
+    "fenced",
+    "config_rejected",
+    "request_dropped",
+    "commit_refused",
+    "strategy_failed",
+    "anomaly",
+    "clock_differs",
+    "clock_agrees",
+    "stopped",
+];
+
+/// One line of the timeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Time of the event; for a run, its scheduled fire time.
+    pub(super) at: Timestamp,
+    /// Word of an event, an outcome, [`OPERATOR`] or [`CONFIGURATION`].
+    pub(super) kind: String,
+    pub(super) job: String,
+    pub(super) item: Option<u32>,
+    pub(super) instance: Option<String>,
+    /// Author of a change.
+    pub(super) who: Option<String>,
+    pub(super) text: String,
+}
+
+/// Entries of the history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    pub(super) entries: Vec<Entry>,
+    /// Time up to which further entries exist that were not read.
+    pub(super) unread_until: Option<Timestamp>,
+}
+
+impl Recorded {
+    /// Reads the latest entries of the history that meet the filter.
+    pub(crate) async fn of(history: &History, filter: &Filter) -> job_history::Result<Self> {
+        let mut found = Self::default();
+        if filter.kind.as_deref().is_none_or(|kind| EVENTS.contains(&kind)) {
+            let page = history.events(&event_query(filter), ROWS, None).await?;
+            found.add(page.events.into_iter().map(of_event), page.next.is_some());
+        }
+        for outcome in OUTCOMES.into_iter().filter(|outcome| filter.accepts(outcome)) {
+            let query = fire_query(filter).outcome(FireOutcome::new(outcome));
+            let page = history.fires(&query, ROWS, None).await?;
+            found.add(page.fires.into_iter().map(of_fire), page.next.is_some());
+        }
+        Ok(found)
+    }
+
+    /// Adds the entries of one query, the latest first.
+    fn add(&mut self, entries: impl Iterator<Item = Entry>, has_more: bool) {
+        self.entries.extend(entries);
+        let last = self.entries.last().filter(|_| has_more).map(|entry| entry.at);
+        self.unread_until = self.unread_until.max(last);
+    }
+}
+
+fn event_query(filter: &Filter) -> EventQuery {
+    let mut query = EventQuery::default();
+    if let Some(job) = &filter.job {
+        query = query.job(job);
+    }
+    if let Some(kind) = &filter.kind {
+        query = query.kind(kind);
+    }
+    if let Some(from) = filter.from {
+        query = query.from(from);
+    }
+    match filter.until {
+        Some(until) => query.until(until),
+        None => query,
+    }
+}
+
+fn fire_query(filter: &Filter) -> FireQuery {
+    let mut query = FireQuery::default();
+    if let Some(job) = &filter.job {
+        query = query.job(job);
+    }
+    if let Some(from) = filter.from {
+        query = query.from(from);
+    }
+    match filter.until {
+        Some(until) => query.until(until),
+        None => query,
+    }
+}
+
+fn of_event(event: EventRecord) -> Entry {
+    Entry {
+        at: event.at,
+        kind: event.kind,
+        job: event.job,
+        item: event.item.map(|item| item.index()),
+        instance: event.instance.map(|id| id.to_string()),
+        who: None,
+        text: event.text,
+    }
+}
+
+fn of_fire(fire: FireRecord) -> Entry {
+    Entry {
+        at: fire.fire,
+        kind: fire.outcome.as_str().to_owned(),
+        job: fire.job,
+        item: Some(fire.item.index()),
+        instance: fire.instance.map(|id| id.to_string()),
+        who: None,
+        text: fire.reason.unwrap_or_default(),
+    }
+}
+
+/// Returns the changes of operators that meet the filter, from the nodes of the jobs.
+pub(super) fn of_registry<'a>(
+    jobs: impl Iterator<Item = &'a JobSnapshot>,
+    filter: &Filter,
+) -> Vec<Entry> {
+    let is_wanted = |job: &&JobSnapshot| match &filter.job {
+        Some(wanted) => job.job().as_str() == wanted,
+        None => true,
+    };
+    let mut found = Vec::new();
+    for job in jobs.filter(is_wanted) {
+        let name = job.job().as_str();
+        if filter.accepts(OPERATOR) {
+            found.extend(job.audit().filter_map(|record| of_audit(name, record)));
+        }
+        if filter.accepts(CONFIGURATION) {
+            // The page of the doctor reports a log that cannot be read.
+            let former = job.former_configs().unwrap_or_default();
+            let entry = |at_ms, who: &str, why: &str| change(name, CONFIGURATION, at_ms, who, why);
+            let former = former.iter().map(|one| entry(one.replaced_ms, &one.who, &one.why));
+            found.extend(former.flatten());
+        }
+    }
+    found.retain(|entry| filter.has_time(entry.at));
+    found
+}
+
+fn of_audit(job: &str, record: &AuditRecord) -> Option<Entry> {
+    let text = format!("{} {}: {}", record.act, record.target, record.why);
+    change(job, OPERATOR, record.at_ms, &record.who, &text)
+}
+
+/// Returns the entry of a change, unless its time is none.
+fn change(job: &str, kind: &str, at_ms: i64, who: &str, text: &str) -> Option<Entry> {
+    Some(Entry {
+        at: Timestamp::from_millisecond(at_ms).ok()?,
+        kind: kind.to_owned(),
+        job: job.to_owned(),
+        item: None,
+        instance: None,
+        who: Some(who.to_owned()),
+        text: text.to_owned(),
+    })
+}
+
+/// The entries of one page.
+#[derive(Debug)]
+pub(super) struct Shown {
+    /// The latest first. All entries of a millisecond are on the same page.
+    pub(super) entries: Vec<Entry>,
+    /// Exclusive end of the next page.
+    pub(super) older: Option<Timestamp>,
+    /// True if a millisecond has more entries than are read, so that entries are missing.
+    pub(super) is_cut: bool,
+}
+
+impl Shown {
+    /// Returns the latest entries of all sources.
+    pub(super) fn of(recorded: &Recorded, mut entries: Vec<Entry>) -> Self {
+        entries.extend(recorded.entries.iter().cloned());
+        entries.sort_by(|a, b| {
+            let key = |entry: &Entry| (Reverse(entry.at), entry.item);
+            key(a).cmp(&key(b)).then_with(|| (&a.job, &a.kind).cmp(&(&b.job, &b.kind)))
+        });
+        let unread = recorded.unread_until;
+        let complete = entries.partition_point(|entry| Some(entry.at) > unread);
+        // The next page has the millisecond that is not complete, unless nothing is before it.
+        let is_cut = complete == 0 && unread.is_some();
+        let usable = match is_cut {
+            true => entries.partition_point(|entry| Some(entry.at) >= unread),
+            false => complete,
+        };
+        let last = entries[..usable].iter().take(PAGE).next_back().map(|entry| entry.at);
+        let shown = entries[..usable].partition_point(|entry| Some(entry.at) >= last);
+        let has_older = shown < entries.len() || unread.is_some();
+        entries.truncate(shown);
+        Self { older: last.filter(|_| has_older), entries, is_cut }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(ms: i64, item: u32) -> Entry {
+        let at = Timestamp::from_millisecond(ms).unwrap();
+        let kind = "missed".to_owned();
+        let (instance, who) = (None, None);
+        let (job, text) = ("a".to_owned(), String::new());
+        Entry { at, kind, job, item: Some(item), instance, who, text }
+    }
+
+    fn ms(time: Option<Timestamp>) -> Option<i64> {
+        time.map(Timestamp::as_millisecond)
+    }
+
+    #[test]
+    fn page_ends_with_a_whole_millisecond() {
+        let of = |entries: Vec<Entry>| Shown::of(&Recorded::default(), entries);
+        let shown = of((0..60).map(|item| entry(5, item)).chain([entry(4, 0)]).collect());
+        assert_eq!((shown.entries.len(), ms(shown.older)), (60, Some(5)));
+        let shown = of((0..60).map(|item| entry(i64::from(item), item)).collect());
+        assert_eq!((shown.entries.len(), ms(shown.older)), (50, Some(10)));
+        let shown = of(vec![entry(1, 0)]);
+        assert_eq!((shown.entries.len(), ms(shown.older)), (1, None));
+        assert!(of(Vec::new()).entries.is_empty());
+    }
+
+    #[test]
+    fn entries_up_to_the_unread_ones_are_left_to_the_next_page() {
+        let of = |entries: Vec<Entry>, unread: i64| {
+            let unread_until = Timestamp::from_millisecond(unread).ok();
+            Shown::of(&Recorded { entries, unread_until }, vec![entry(2, 0)])
+        };
+        let shown = of(vec![entry(9, 0), entry(5, 0), entry(5, 1)], 5);
+        assert_eq!((shown.entries.len(), ms(shown.older), shown.is_cut), (1, Some(9), false));
+        let shown = of(vec![entry(5, 0), entry(5, 1)], 5);
+        assert_eq!((shown.entries.len(), ms(shown.older), shown.is_cut), (2, Some(5), true));
+    }
+}

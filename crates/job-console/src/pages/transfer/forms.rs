@@ -1,0 +1,238 @@
+//! The forms of the transfer: export, import, the plan, and the result.
+
+use maud::{Markup, html};
+use operations::{FieldChange, ImportAct, ImportStep, Report};
+
+use crate::pages::act::entries;
+use crate::pages::configure::Fault;
+use crate::pages::configure::preview::confirmation;
+use crate::pages::cx::Cx;
+use crate::pages::widgets::pill;
+use crate::server::MAX_BODY_BYTES;
+use crate::transfer::{LeftOut, Plan};
+
+/// Maximum number of listed jobs. All are counted.
+const MAX_ROWS: usize = 100;
+
+/// An import as a form has it.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    pub(super) document: String,
+    /// True to replace configurations that differ.
+    pub(super) overwrite: bool,
+}
+
+pub(super) fn form(
+    cx: &Cx<'_>,
+    jobs: usize,
+    left_out: &[LeftOut],
+    given: &Given,
+    fault: Option<&str>,
+) -> Markup {
+    html! {
+        h1 { (cx.lang().transfer()) }
+        (export(cx, jobs, left_out))
+        (import(cx, given, fault))
+    }
+}
+
+fn export(cx: &Cx<'_>, jobs: usize, left_out: &[LeftOut]) -> Markup {
+    let lang = cx.lang();
+    let fields = [("q", lang.search_jobs()), ("label", lang.label()), ("server", lang.server())];
+    let query = cx.address.with(&[("changed", "")]);
+    let query = query.split_once('?').map(|(_, query)| format!("?{query}")).unwrap_or_default();
+    let more = left_out.len().saturating_sub(MAX_ROWS);
+    html! {
+        section.card aria-labelledby="export-title" {
+            h2 #export-title { (lang.export()) }
+            p.sub { (lang.export_hint()) }
+            form.filters role="search" aria-label=(lang.filter()) action=(cx.here("transfer")) {
+                @for (name, label) in fields {
+                    @let id = format!("by-{name}");
+                    div.field {
+                        label for=(id) { (label) }
+                        input id=(id) name=(name) type="search" maxlength="128"
+                            value=(cx.address.value(name).unwrap_or_default());
+                    }
+                }
+                button type="submit" { (lang.filter()) }
+            }
+            @if !left_out.is_empty() {
+                p.why { b { (lang.left_out_of_export(left_out.len())) } }
+                ul.entries {
+                    @for one in left_out.iter().take(MAX_ROWS) {
+                        li { (one.job) ": " span lang="en" { (one.reason) } }
+                    }
+                }
+                @if more > 0 { p.dim { (lang.and_more(more)) } }
+            }
+            div.acts {
+                @if jobs > 0 {
+                    a.button href=(cx.here(&format!("transfer/export{query}"))) download {
+                        (lang.download_jobs(jobs))
+                    }
+                } @else { span.dim { (lang.no_job_matches()) } }
+            }
+        }
+    }
+}
+
+fn import(cx: &Cx<'_>, given: &Given, fault: Option<&str>) -> Markup {
+    let lang = cx.lang();
+    html! {
+        section.card aria-labelledby="import-title" {
+            h2 #import-title { (lang.import()) }
+            p.sub { (lang.import_hint()) }
+            @if let Some(fault) = fault {
+                p.why.bad #fault-document role="alert" lang="en" { (fault) }
+            }
+            form.act method="post" action=(cx.here("transfer")) {
+                div.field {
+                    label for="import-document" { (lang.exported_document()) }
+                    // A parser of HTML drops the first line end.
+                    textarea #import-document name="document" rows="8" required spellcheck="false"
+                        aria-invalid=[fault.map(|_| "true")]
+                        aria-describedby=[fault.map(|_| "fault-document")] { "\n" (given.document) }
+                }
+                // The script reads the file into the text, so the form has one field for both.
+                div.field hidden {
+                    label for="import-file" { (lang.or_file()) }
+                    input #import-file type="file" accept=".json,.yaml,.yml"
+                        data-into="import-document" data-max=(MAX_BODY_BYTES)
+                        data-fault=(lang.file_too_large(MAX_BODY_BYTES));
+                }
+                div.check {
+                    input #import-overwrite type="checkbox" name="overwrite" value="yes"
+                        checked[given.overwrite];
+                    label for="import-overwrite" { (lang.replace_different()) }
+                }
+                div.acts {
+                    button.primary type="submit" name="step" value="preview" {
+                        (lang.show_changes()) "…"
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The plan of an import, before it is confirmed.
+pub(super) struct Preview<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) given: &'a Given,
+    /// True if the plan differs from the one that the reader has confirmed.
+    pub(super) is_changed: bool,
+    pub(super) fault: Option<Fault>,
+}
+
+pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
+    let lang = cx.lang();
+    let mut steps: Vec<&ImportStep> = page.plan.steps.iter().collect();
+    steps.sort_by_key(|step| rank(&step.act));
+    let has_effect = steps.iter().any(|step| has_effect(step));
+    html! {
+        section.card aria-labelledby="preview-title" {
+            h1 #preview-title { (lang.import()) ": " (lang.found(steps.len())) }
+            @if page.is_changed { p.why role="alert" { b { (lang.plan_has_changed()) } } }
+            @if !has_effect { p.why { b { (lang.nothing_changes()) } } }
+            ul.counts {
+                @for of_act in steps.chunk_by(|a, b| rank(&a.act) == rank(&b.act)) {
+                    @if let [first, ..] = of_act { li { (effect(cx, &first.act)) " " b { (of_act.len()) } } }
+                }
+            }
+            @if steps.len() > MAX_ROWS { p { (lang.first_jobs(MAX_ROWS)) } }
+            (table(cx, &steps))
+            form.act method="post" action=(cx.here("transfer")) {
+                input type="hidden" name="document" value=(page.given.document);
+                @if page.given.overwrite { input type="hidden" name="overwrite" value="yes"; }
+                input type="hidden" name="digest" value=(page.plan.digest);
+                @if has_effect { (confirmation(cx, page.fault.as_ref())) }
+                div.acts {
+                    @if has_effect {
+                        button.primary type="submit" name="step" value="write" { (lang.import()) }
+                    }
+                    button type="submit" name="step" value="edit" formnovalidate { (lang.edit_again()) }
+                    a.button href=(cx.here("transfer")) { (lang.cancel()) }
+                }
+            }
+        }
+    }
+}
+
+fn table(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
+    let lang = cx.lang();
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th scope="col" { (lang.job()) }
+                    th scope="col" { (lang.effect()) }
+                    th scope="col" { (lang.changes()) }
+                } }
+                tbody {
+                    @for step in steps.iter().take(MAX_ROWS) {
+                        tr {
+                            th scope="row" { (step.job) }
+                            td { (effect(cx, &step.act)) }
+                            td.text { (details(&step.act)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the order in which steps are listed: first those that need a look.
+fn rank(act: &ImportAct) -> u8 {
+    match act {
+        ImportAct::Refused { .. } => 0,
+        ImportAct::Replace { .. } => 1,
+        ImportAct::Create => 2,
+        ImportAct::Stays { .. } => 3,
+        ImportAct::Same => 4,
+    }
+}
+
+fn has_effect(step: &ImportStep) -> bool {
+    matches!(step.act, ImportAct::Create | ImportAct::Replace { .. })
+}
+
+pub(super) fn is_refused(step: &ImportStep) -> bool {
+    matches!(step.act, ImportAct::Refused { .. })
+}
+
+fn effect(cx: &Cx<'_>, act: &ImportAct) -> Markup {
+    let lang = cx.lang();
+    match act {
+        ImportAct::Refused { .. } => pill("fail", &lang.import_refused()),
+        ImportAct::Replace { .. } => pill("wait", &lang.import_replaces()),
+        ImportAct::Create => pill("run", &lang.import_creates()),
+        ImportAct::Stays { .. } => pill("off", &lang.import_stays()),
+        ImportAct::Same => pill("done", &lang.import_same()),
+    }
+}
+
+fn details(act: &ImportAct) -> Markup {
+    match act {
+        ImportAct::Create | ImportAct::Same => html! {},
+        ImportAct::Refused { reason } => html! { span lang="en" { (reason) } },
+        ImportAct::Replace { changes } | ImportAct::Stays { changes } => html! {
+            ul.plain { @for FieldChange { field, from, to } in changes {
+                li { code { (field) } ": " del { code { (from) } } " " ins { code { (to) } } }
+            } }
+        },
+    }
+}
+
+pub(super) fn result(cx: &Cx<'_>, report: &Report) -> Markup {
+    let lang = cx.lang();
+    html! {
+        section.card aria-labelledby="result-title" {
+            h1 #result-title { (lang.import()) }
+            p.sub { (lang.result()) }
+            (entries(cx, report))
+            div.acts { a.button.primary href=(cx.here("transfer")) { (lang.back()) } }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The tab "Runs": whole fires, and the way to older ones.
+
+use coordination::{FencingToken, FireTime, JobEvent, JobName, RunSource};
+use jiff::Timestamp;
+use lite::{EventSubscriber as _, JobRecord};
+use sharding::{InstanceId, ShardingItem};
+
+use super::lists::create;
+use super::markup::{elements, faults};
+use super::world::{DEADLINE, World};
+
+/// Records a claim of each item for each fire, one fire a minute.
+async fn claim(world: &World, fires: i64, items: u32) {
+    let subscriber = world.history.subscriber();
+    for fire in 0..fires {
+        for item in 0..items {
+            let at = Timestamp::from_second(fire * 60).unwrap();
+            let fire = FireTime(at.as_millisecond());
+            let (source, token) = (RunSource::Normal, FencingToken(1));
+            let event = JobEvent::Claimed { item: ShardingItem::new(item), fire, source, token };
+            let instance = Some(InstanceId::new("10.0.0.1@-@7"));
+            let job = JobName::new("job-000").unwrap();
+            subscriber.on_event(&JobRecord { job, instance, at, event });
+        }
+        world.history.flush(DEADLINE).await.unwrap();
+    }
+}
+
+/// Returns the fires of all pages, and the number of items of each.
+async fn all_fires(world: &World) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut address = "/n/orders/jobs/job-000/runs".to_owned();
+    loop {
+        let page = world.get(&address).await.text;
+        assert_eq!(faults(&page), [""; 0]);
+        for row in page.split("<tr id=\"f-").skip(1) {
+            let fire = row.split('"').next().unwrap().to_owned();
+            let items = row.split("<td class=\"num\">").nth(1).unwrap();
+            found.push((fire, items.split("</td>").next().unwrap().to_owned()));
+        }
+        let links = elements(&page).unwrap();
+        let mut links = links.iter().filter_map(|link| link.get("href"));
+        let is_older = |link: &&str| link.contains("until=") && !link.contains("fire=");
+        let Some(older) = links.find(is_older) else { return found };
+        address = older.replace("../", "").replacen("n/", "/n/", 1);
+    }
+}
+
+#[tokio::test]
+async fn older_leads_to_each_fire_once_with_all_its_items() {
+    let world = World::empty().await;
+    create(&world, 1).await;
+    claim(&world, 60, 12).await;
+    let expected: Vec<_> = (0..60).rev().map(|fire| (fire * 60_000).to_string()).collect();
+    let found = all_fires(&world).await;
+    assert!(found.iter().all(|(_, items)| items == "0 / 12"), "{found:?}");
+    assert_eq!(found.into_iter().map(|(fire, _)| fire).collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn fire_with_more_items_than_a_page_is_marked_and_has_older_ones() {
+    let world = World::empty().await;
+    create(&world, 1).await;
+    claim(&world, 2, 600).await;
+    let page = world.get("/n/orders/jobs/job-000/runs").await.text;
+    assert!(page.contains("The fire has more items; these are 500 of them."), "{page}");
+    let fires: Vec<_> = all_fires(&world).await.into_iter().map(|(fire, _)| fire).collect();
+    assert_eq!(fires, ["60000", "0"]);
+}
+
+#[tokio::test]
+async fn unreachable_history_is_named_on_each_page_that_shows_fires() {
+    let world = World::without_reachable_history().await;
+    create(&world, 1).await;
+    for page in ["", "/jobs/job-000", "/jobs/job-000/runs"] {
+        let page = world.get(&format!("/n/orders{page}")).await.text;
+        assert!(page.contains("The history does not answer:"), "{page}");
+        assert_eq!(faults(&page), [""; 0]);
+    }
+}

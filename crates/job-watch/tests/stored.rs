@@ -1,0 +1,46 @@
+//! The stored state of watchers, as another process follows it.
+
+use std::sync::Arc;
+
+use coordination::Dialect;
+use job_watch::{ConditionKind, Severity, StoredWatch};
+
+use super::support::world::{World, within};
+use super::support::{Job, at};
+
+const FEW: &str = "[[expect]]\njob = \"report\"\ninstances_at_least = 3\nseverity = \"critical\"\n";
+
+#[tokio::test(start_paused = true)]
+async fn sender_violations_and_silences_are_followed() {
+    let world = World::new();
+    let stored = StoredWatch::follow(Arc::new(world.registry.connect()));
+    let mut changes = stored.changes();
+    assert_eq!((stored.sender(), stored.violations().len()), (None, 0));
+    world.put(&Job::rust(Dialect::V2)).await;
+    let watcher = world.watch(FEW);
+    world.silence(ConditionKind::InstancesAtLeast, 3_600).await;
+    within("the stored violation", async {
+        while stored.violations().is_empty() || stored.silences(at(0)).is_empty() {
+            changes.changed().await.unwrap();
+        }
+    })
+    .await;
+    assert_eq!(stored.sender().as_deref(), Some("test@1"));
+    let found = &stored.violations()[0];
+    assert_eq!((found.job.as_str(), found.severity), ("report", Severity::Critical));
+    assert_eq!(found.expectation, ConditionKind::InstancesAtLeast);
+    assert!(!found.is_over && found.reported.is_none(), "{found:?}");
+    let silenced = &stored.silences(at(0))[0];
+    assert_eq!(
+        (silenced.job.as_str(), silenced.silences[0].until),
+        ("report", at(3_600).as_millisecond())
+    );
+    assert!(stored.silences(at(3_601)).is_empty(), "a silence that is over is not shown");
+    watcher.stop().await;
+    within("the end of the sender", async {
+        while stored.sender().is_some() {
+            changes.changed().await.unwrap();
+        }
+    })
+    .await;
+}

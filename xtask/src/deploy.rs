@@ -1,0 +1,102 @@
+//! `cargo xtask deploy`: checks the files of `docs/deploy` with the programs that use them.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use server_fixture::install_tools;
+
+use crate::steps::{Steps, line};
+use crate::{Error, workspace};
+
+/// Path of the program in the units.
+const PROGRAM: &str = "/usr/local/bin/ejob";
+/// A program that exists on every machine; the check is not about the program.
+const STAND_IN: &str = "/bin/true";
+/// Highest exposure of a unit by `systemd-analyze security`, in tenths.
+const MAX_EXPOSURE: &str = "20";
+
+/// Checks the systemd units.
+pub(crate) fn check(arguments: &[String]) -> Result<(), Error> {
+    if let [first, ..] = arguments {
+        return Err(Error::Usage(format!("`deploy` takes no argument, not `{first}`")));
+    }
+    let mut steps = Steps::begin();
+    run(&mut steps)?;
+    steps.end("cargo xtask deploy")
+}
+
+pub(crate) fn run(steps: &mut Steps) -> Result<(), Error> {
+    steps.step("systemd", || match Path::new("/usr/bin/systemd-analyze").is_file() {
+        true => Ok(()),
+        false => Ok(install_tools(&["systemd"])?),
+    })?;
+    steps.step("systemd units", || {
+        let folder = workspace().join("docs/deploy/systemd");
+        units(&folder)?.iter().try_for_each(|unit| check_unit(unit))
+    })?;
+    // A check that accepts everything would pass, too.
+    steps.step("refused systemd units", || WRONG_UNITS.iter().try_for_each(check_wrong_unit))
+}
+
+/// Units that are refused, each with a part of the reason.
+const WRONG_UNITS: [(&str, &str); 2] = [
+    ("[Service]\nExecStart=/usr/local/bin/ejob worker a\nWatchdogSecs=3\n", "WatchdogSecs"),
+    ("[Service]\nExecStart=/usr/local/bin/ejob worker a\n", "UNSAFE"),
+];
+
+fn check_wrong_unit((text, expected): &(&str, &str)) -> Result<(), Error> {
+    let folder =
+        tempfile::tempdir().map_err(Error::file("create a folder in", &env::temp_dir()))?;
+    let unit = folder.path().join("wrong.service");
+    fs::write(&unit, text).map_err(Error::file("write", &unit))?;
+    match check_unit(&unit) {
+        Err(Error::Unit { reason, .. }) if reason.contains(expected) => Ok(()),
+        Err(other) => Err(other),
+        Ok(()) => {
+            let reason = format!("it is accepted, but {expected} is wrong in it:\n{text}");
+            Err(Error::Unit { unit, reason })
+        }
+    }
+}
+
+fn units(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = fs::read_dir(folder).map_err(Error::file("read", folder))?;
+    let mut units = Vec::new();
+    for entry in entries {
+        units.push(entry.map_err(Error::file("read", folder))?.path());
+    }
+    units.sort();
+    Ok(units)
+}
+
+/// Checks that systemd accepts each line of a unit, and that the unit has few rights.
+fn check_unit(unit: &Path) -> Result<(), Error> {
+    let text = fs::read_to_string(unit).map_err(Error::file("read", unit))?;
+    let folder = tempfile::tempdir().map_err(Error::file("create a folder for", unit))?;
+    let copy = folder.path().join(unit.file_name().unwrap_or_default());
+    let text = text.replace(PROGRAM, STAND_IN);
+    fs::write(&copy, text).map_err(Error::file("write", &copy))?;
+    let (accepted, warnings) = analyze(&["verify", "--man=no"], &copy)?;
+    // A line that systemd ignores is only a warning, with exit code 0.
+    let name = copy.display().to_string();
+    if !accepted || warnings.lines().any(|line| line.contains(&name)) {
+        return Err(Error::Unit { unit: unit.to_owned(), reason: warnings });
+    }
+    let protection = ["security", "--offline=yes", "--no-pager", "--threshold", MAX_EXPOSURE];
+    match analyze(&protection, &copy)? {
+        (true, _) => Ok(()),
+        (false, reason) => Err(Error::Unit { unit: unit.to_owned(), reason }),
+    }
+}
+
+/// Runs `systemd-analyze` on a unit. Returns whether it succeeded, and everything that it printed.
+fn analyze(arguments: &[&str], unit: &Path) -> Result<(bool, String), Error> {
+    let mut command = Command::new("systemd-analyze");
+    command.args(arguments).arg(unit);
+    let output = command.output();
+    let output = output.map_err(|source| Error::Start { line: line(&command), source })?;
+    let text = [output.stdout, output.stderr].concat();
+    Ok((output.status.success(), String::from_utf8_lossy(&text).into_owned()))
+}
