@@ -1,5 +1,6 @@
 // Starts consoles and browsers for the tests, and ends them.
 
+import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -8,28 +9,29 @@ import puppeteer from 'puppeteer-core'
 /** Longest wait of a test, in milliseconds. Chromium and the console share a busy machine. */
 export const PATIENCE = 60_000
 
-function variable(name) {
+/** Returns a variable that `cargo xtask browser` sets. */
+export function variable(name) {
   const value = process.env[name]
   if (!value) throw new Error(`${name} is not set; run the tests by \`cargo xtask browser\``)
   return value
 }
 
-/** A running `ejob console`. */
-export class Console {
-  /** Starts the console and waits for its address. The demo is the default. */
-  static async start(...args) {
-    const words = ['console', '--listen', '127.0.0.1:0', ...(args.length ? args : ['--demo'])]
+/** A running `ejob`. */
+export class Ejob {
+  /** Starts `ejob`, and waits until it prints a line that matches. */
+  static async start(pattern, ...words) {
     const child = spawn(variable('EJOB'), words, { stdio: ['ignore', 'pipe', 'inherit'] })
     const lines = createInterface({ input: child.stdout })
     const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
     for await (const line of lines) {
-      const address = /http:\/\/127\.0\.0\.1:\d+\S*/.exec(line)
-      if (!address) continue
+      const match = pattern.exec(line)
+      if (!match) continue
       clearTimeout(timer)
       lines.resume()
-      return new Console(child, address[0].replace(/\/$/, ''))
+      return new this(child, match[0].replace(/\/$/, ''))
     }
-    throw new Error(`\`ejob ${words.join(' ')}\` printed no address within ${PATIENCE} ms`)
+    const failed = `printed no line like ${pattern} within ${PATIENCE} ms`
+    throw new Error(`\`ejob ${words.join(' ')}\` ${failed}`)
   }
 
   constructor(child, address) {
@@ -44,6 +46,35 @@ export class Console {
       await once(this.child, 'exit')
     }
   }
+}
+
+/** A running `ejob console`. */
+export class Console extends Ejob {
+  /** Starts the console and waits for its address. The demo is the default. */
+  static start(...args) {
+    return Console.at('127.0.0.1:0', ...args)
+  }
+
+  /** Starts the console at an address on loopback, and waits until it serves. */
+  static async at(listen, ...args) {
+    const words = ['--listen', listen, ...(args.length ? args : ['--demo'])]
+    return super.start(/http:\/\/127\.0\.0\.1:\d+\S*/, 'console', ...words)
+  }
+}
+
+/** Moves the focus by Tab until it is on an element that matches, which has to be visible there. */
+export async function focus(page, selector) {
+  for (let n = 0; n < 300; n += 1) {
+    const found = await page.evaluate((selector) => {
+      const element = document.activeElement
+      if (!element.matches(selector)) return null
+      const style = getComputedStyle(element)
+      return { outline: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 }
+    }, selector)
+    if (found) return assert.ok(found.outline, `the focus on ${selector} is not visible`)
+    await page.keyboard.press('Tab')
+  }
+  assert.fail(`Tab never reaches ${selector}`)
 }
 
 /** Starts a browser. */

@@ -14,7 +14,6 @@ use super::query::encoded;
 use super::shell::{Body, document};
 use super::summary::Summary;
 use super::{Asked, html, see_other};
-use crate::access::Caller;
 use crate::console::Shared;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::{Answer, Problem};
@@ -51,8 +50,7 @@ impl FromRequestParts<Shared> for PageRequest {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Result<Self, Response> {
-        let caller = Caller::from_request_parts(parts, shared).await?;
-        let asked = Asked::new(&parts.uri, &parts.headers, caller);
+        let asked = Asked::from_request_parts(parts, shared).await?;
         let namespaces = Arc::clone(&shared.namespaces);
         match namespaces.get(segment(&asked, 1)).cloned() {
             Ok(namespace) => Ok(Self { asked, namespace, namespaces }),

@@ -3,6 +3,7 @@
 mod access;
 mod demo;
 mod file;
+mod oidc;
 mod secrets;
 mod watching;
 
