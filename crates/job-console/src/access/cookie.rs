@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderValue};
 
 use super::origin::Origin;
 
-/// What a cookie is for.
+/// Purpose of a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// It ends with the browser's session; the server ends it earlier.
