@@ -1,4 +1,4 @@
-//! Runs the sessions of the README, of `docs/moving.md` and of `docs/tutorial.md` with `ejob` as
+//! Runs the sessions of the README, of the tutorial and of some how-tos in `docs` with `ejob` as
 //! printed: the file, the commands and their output.
 
 use std::io::Write;
@@ -13,12 +13,14 @@ use zookeeper_fixture::Server;
 const README: &str = include_str!("../../../README.md");
 const MOVING: &str = include_str!("../../../docs/moving.md");
 const TUTORIAL: &str = include_str!("../../../docs/tutorial.md");
+const SCHEDULE: &str = include_str!("../../../docs/how-to/change-a-schedule.md");
+const DRAIN: &str = include_str!("../../../docs/how-to/drain-a-server.md");
 /// Deadline of each command, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Commands that only read, and are repeated until the state of the earlier ones has settled.
 const READS: [&str; 2] = ["ejob jobs", "ejob doctor"];
-/// Beginnings of other commands that only read. The tutorial asks the reader to repeat them.
-const TUTORIAL_READS: [&str; 4] = ["ejob job ", "ejob instances", "ejob why ", "ejob history "];
+/// Beginnings of other commands that only read, in the pages for newcomers and operators.
+const OTHER_READS: [&str; 4] = ["ejob job ", "ejob instances", "ejob why ", "ejob history "];
 
 /// Compares a line of the output with the printed one.
 type IsSame = fn(&str, &str) -> bool;
@@ -69,7 +71,7 @@ fn is_as_printed(line: &str, printed: &str) -> bool {
 }
 
 /// Returns true if a line equals a printed one except for times, instance ids, the address of the
-/// host, and the width of columns, which the tutorial prints as they were in one session.
+/// host, and the width of columns. Pages for newcomers print them as they were in one session.
 fn is_like_printed(line: &str, printed: &str) -> bool {
     let differs = |word: &str| {
         let is_time = word.trim_end_matches(',').parse::<jiff::Timestamp>().is_ok();
@@ -169,8 +171,8 @@ async fn run_steps(
         }
         let started = Instant::now();
         let mut output = shell.run(&command).await;
-        let repeats = READS.contains(&&*command)
-            || TUTORIAL_READS.iter().any(|read| command.starts_with(read));
+        let repeats =
+            READS.contains(&&*command) || OTHER_READS.iter().any(|read| command.starts_with(read));
         while !answers(&output, step, is_same) && repeats && started.elapsed() < PATIENCE {
             output = shell.run(&command).await;
         }
@@ -178,16 +180,23 @@ async fn run_steps(
     }
 }
 
-/// Runs the session of a part of the tutorial: all commands up to the next part.
-async fn run_tutorial(heading: &str, servers: &[(&str, &str)]) {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, part) in [("jobs.toml", "## 1. "), ("count.toml", "## 2. ")] {
-        std::fs::write(folder.path().join(name), block(TUTORIAL, part, "toml")).unwrap();
-    }
+/// Returns a part of the tutorial, up to the heading of the next part.
+fn part_of_tutorial(heading: &str) -> &'static str {
     let part = &TUTORIAL[TUTORIAL.find(heading).unwrap()..];
-    let part = part.split("\n## ").next().unwrap();
-    let blocks = part.split("```console\n").skip(1);
-    let console: String = blocks.map(|block| block.split("```").next().unwrap()).collect();
+    part.split("\n## ").next().unwrap()
+}
+
+/// Runs the commands of all console blocks of a text in one shell.
+async fn run_blocks(text: &str, files: &[(&str, &str)], servers: &[(&str, &str)]) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
+    let blocks = text.split("```console\n").skip(1);
+    let blocks = blocks.map(|block| block.split("```").next().unwrap().trim_end());
+    // Blocks of a numbered list are indented.
+    let lines = blocks.flat_map(|block| block.lines().map(str::trim));
+    let console = lines.collect::<Vec<_>>().join("\n");
     let mut shell = Shell::start(folder.path());
     run_steps(&mut shell, &steps(&console), servers, is_like_printed).await;
 }
@@ -236,18 +245,34 @@ async fn session_on_several_hosts_works_as_printed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn first_job_of_the_tutorial_works_as_printed() {
-    run_tutorial("## 1. ", &[]).await;
+    let part = part_of_tutorial("## 1. ");
+    run_blocks(part, &[("jobs.toml", block(part, "", "toml"))], &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failover_of_the_tutorial_works_as_printed() {
-    run_tutorial("## 2. ", &[]).await;
+    let part = part_of_tutorial("## 2. ");
+    run_blocks(part, &[("count.toml", block(part, "", "toml"))], &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn zookeeper_session_of_the_tutorial_works_as_printed() {
     let server = Server::start().expect("a ZooKeeper server is needed");
-    run_tutorial("## 3. ", &[("127.0.0.1:2181", &*server.connect_string())]).await;
+    let servers = [("127.0.0.1:2181", &*server.connect_string())];
+    let jobs = block(part_of_tutorial("## 1. "), "", "toml");
+    run_blocks(part_of_tutorial("## 3. "), &[("jobs.toml", jobs)], &servers).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn change_of_a_schedule_works_as_printed() {
+    run_blocks(SCHEDULE, &[("jobs.toml", block(SCHEDULE, "", "toml"))], &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn drain_of_a_server_works_as_printed() {
+    let server = Server::start().expect("a ZooKeeper server is needed");
+    let servers = [("127.0.0.1:2181", &*server.connect_string())];
+    run_blocks(DRAIN, &[("jobs.toml", block(DRAIN, "", "toml"))], &servers).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -281,7 +306,7 @@ fn ellipsis_stands_for_any_text() {
 }
 
 #[test]
-fn tutorial_may_differ_in_times_ids_and_widths_only() {
+fn sessions_may_differ_in_times_ids_and_widths_only() {
     let printed = "2026-11-26T08:04:40Z      hello  2     succeeded  192.0.2.2@-@27173-qzvqf";
     let rows = [
         ("2026-11-27T10:00:00.5Z  hello  2  succeeded  10.1.1.1@-@1-abcde", true),
@@ -292,4 +317,6 @@ fn tutorial_may_differ_in_times_ids_and_widths_only() {
     for (line, expected) in rows {
         assert_eq!(is_like_printed(line, printed), expected, "{line:?}");
     }
+    let printed = "2026-11-27T03:00:00Z  2026-11-27T04:00:00+01:00[Europe/Berlin]";
+    assert!(is_like_printed("2027-06-27T02:00:00Z 2027-06-27T04:00:00+02:00[x]", printed));
 }

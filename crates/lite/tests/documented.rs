@@ -140,11 +140,22 @@ fn a_missing_test_is_reported() {
     }
 }
 
-#[test]
-fn tutorial_has_the_program_of_the_example() {
-    let program = include_str!("../examples/cron_job.rs");
-    let page = include_str!("../../../docs/tutorial.md");
+/// Returns the code of the first Rust block of a page that is a whole program.
+fn program_of(page: &str) -> &str {
     let (_, code) = page.split_once("```rust,no_run\n").unwrap();
-    let (code, _) = code.split_once("```").unwrap();
-    assert!(program.ends_with(&format!("\n\n{code}")), "{program}");
+    code.split_once("```").unwrap().0
+}
+
+#[test]
+fn pages_have_the_programs_of_the_examples() {
+    let rows = [
+        (include_str!("../../../docs/tutorial.md"), include_str!("../examples/cron_job.rs")),
+        (
+            include_str!("../../../docs/how-to/write-a-strategy.md"),
+            include_str!("../../sharding/examples/custom_strategy.rs"),
+        ),
+    ];
+    for (page, program) in rows {
+        assert!(program.ends_with(&format!("\n\n{}", program_of(page))), "{program}");
+    }
 }
