@@ -97,6 +97,8 @@ function morph(target, element) {
     beforeAttributeUpdated: (name) => name !== "open" && name !== "data-here",
     // A list within a greater part keeps the places of its rows, too.
     beforeNodeMorphed: (old, fresh) => {
+      // What the reader has typed into such a form stays.
+      if ("keep" in (old.dataset ?? {}) && "keep" in (fresh.dataset ?? {})) return false;
       const isList = "rows" in (old.dataset ?? {}) && "rows" in (fresh.dataset ?? {});
       if (isList && old.id === fresh.id && old !== target) { merge(old, fresh); return false; }
       return true;

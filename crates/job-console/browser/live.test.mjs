@@ -143,3 +143,18 @@ test('a page says that the console is gone and since when', async () => {
   assert.match(await page.$eval('#cut', (banner) => banner.innerText), /\d/)
   await page.close()
 })
+
+test('the tab of the placement follows the owners and keeps a form that is being filled in', async () => {
+  const page = await tab(chromium)
+  await page.bringToFront()
+  await page.goto(`${home}/jobs/settle-payments/placement`)
+  await page.type('#plan-count', '7')
+  await page.focus('main a')
+  await page.waitForFunction(() => document.querySelector('#fresh.ok [data-live]')?.textContent.includes('·'))
+  // The server 10.0.0.13 is lost and comes back each minute.
+  const owners = await page.$eval('#owners', (owners) => owners.innerText)
+  await page.waitForFunction((owners) => document.getElementById('owners').innerText !== owners, {}, owners)
+  assert.equal(await page.$eval('#plan-count', (count) => count.value), '7')
+  assert.deepEqual(page.faults, [])
+  await page.close()
+})

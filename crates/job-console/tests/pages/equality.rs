@@ -26,7 +26,7 @@ const STEPS: usize = 20;
 /// read again after five seconds.
 const DEADLINE: Duration = Duration::from_secs(40);
 
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "n/orders",
     "n/orders/jobs",
     "n/orders/jobs?sort=next",
@@ -38,10 +38,11 @@ const PAGES: [&str; 15] = [
     "n/orders/running",
     "n/orders/servers",
     "n/orders/servers/10.0.0.1",
+    "n/orders/timeline",
+    "n/orders/alerts",
     "n/orders/doctor",
     "n/orders/audit",
     "n/orders/registry/report",
-    "n/orders/about",
 ];
 
 /// A page that is open in a browser.
@@ -53,7 +54,9 @@ struct Tab {
 
 impl Tab {
     async fn open(router: &Router, page: &'static str) -> Self {
-        let shown = Arc::new(Mutex::new(parse(&get(router, page).await)));
+        let document = get(router, page).await;
+        assert!(document.contains(" data-stream=\""), "{page} opens no stream");
+        let shown = Arc::new(Mutex::new(parse(&document)));
         let following = follow(router, page, Arc::clone(&shown)).await;
         Self { page, shown, following }
     }

@@ -44,8 +44,7 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Ans
         Tab::Now => job.job().to_string(),
         Tab::Runs | Tab::Schedule | Tab::Placement | Tab::Configuration => lang.tab(tab),
     };
-    // What a reader types into a form must not be overwritten.
-    let is_live = !matches!(tab, Tab::Placement);
+    let is_live = tab != Tab::Placement || placement::is_live(cx);
     Ok(Body { title, crumbs, section: Section::Jobs, main, is_live })
 }
 

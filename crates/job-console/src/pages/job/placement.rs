@@ -14,6 +14,12 @@ use crate::pages::widgets::{instance, pill};
 /// Maximum number of moves that are listed. All are counted.
 const MAX_MOVES: usize = 200;
 
+/// Returns true if the tab is kept current. A dry run is computed once: it is expensive for many
+/// items, and the reader compares it with the owners at that time.
+pub(super) fn is_live(cx: &Cx<'_>) -> bool {
+    what_if(cx).is_none()
+}
+
 pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
     let lang = cx.lang();
     html! {
@@ -27,7 +33,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
                     h2 #plan-title { (lang.dry_run()) }
                     p.dim { (lang.dry_run_hint()) }
                     (form(cx, job))
-                    (cx.live("plan", &plan(cx, job)))
+                    (plan(cx, job))
                 }
             }
         }
@@ -119,7 +125,7 @@ fn form(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
         .collect();
     let value = |name: &str| cx.address.value(name).unwrap_or_default();
     html! {
-        form.filters action={ (cx.job(job.job().as_str())) "/placement" } {
+        form.filters data-keep action={ (cx.job(job.job().as_str())) "/placement" } {
             (choice("without", &lang.without_server(), &options, value("without")))
             (choice("strategy", &lang.strategy(), &known, value("strategy")))
             div.field {

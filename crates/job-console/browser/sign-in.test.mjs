@@ -1,0 +1,74 @@
+// A page whose session has ended leads to the sign-in by itself, and the sign-in leads back.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, test } from 'node:test'
+import { Console, browser, tab, variable } from './harness.mjs'
+
+const PASSWORD = 'correct horse battery'
+
+let folder
+let arguments_
+let running
+let chromium
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ejob-browser-'))
+  const users = join(folder, 'users.toml')
+  const user = `[[users]]\nname = "anna"\npassword = "${await hash(PASSWORD)}"\nrole = "admin"\n`
+  await writeFile(users, user, { mode: 0o600 })
+  arguments_ = ['--demo', '--users', users]
+  running = await Console.start(...arguments_)
+  chromium = await browser()
+})
+
+after(async () => {
+  await chromium?.close()
+  await running?.end()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function hash(password) {
+  const child = spawn(variable('EJOB'), ['console', 'hash'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(`${password}\n`)
+  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  return /\$argon2id\S+/.exec(output)[0]
+}
+
+async function signIn(page) {
+  await page.waitForSelector('input[type=password]')
+  await page.type('input[name=user], input[name=name], input[autocomplete=username]', 'anna')
+  await page.type('input[type=password]', PASSWORD)
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+}
+
+test('an open page whose session has ended leads to the sign-in and back', async () => {
+  const page = await tab(chromium)
+  const address = `${running.address}/n/demo/jobs/newsletter/configuration`
+  await page.goto(address)
+  await signIn(page)
+  assert.equal(page.url(), address)
+  // Sessions end with the console, which serves again at the same address.
+  const { host } = new URL(running.address)
+  await running.end()
+  running = await Console.at(host, ...arguments_)
+  await signIn(page)
+  assert.equal(page.url(), address)
+  await page.waitForFunction(() => document.querySelector('#fresh.ok'))
+  await page.close()
+})
+
+test('an operation after the end of the session leads to the sign-in', async () => {
+  const page = await tab(chromium)
+  await page.goto(`${running.address}/n/demo/jobs/newsletter`)
+  await page.deleteCookie(...(await page.cookies()))
+  await page.click('a[href*="act/resume"], a[href*="act/pause"]')
+  await signIn(page)
+  assert.match(page.url(), /\/n\/demo\/jobs\/newsletter/)
+  await page.close()
+})
