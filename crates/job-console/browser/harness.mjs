@@ -14,22 +14,22 @@ function variable(name) {
   return value
 }
 
-/** A running `ejob console`. */
-export class Console {
-  /** Starts the console and waits for its address. The demo is the default. */
-  static async start(...args) {
-    const words = ['console', '--listen', '127.0.0.1:0', ...(args.length ? args : ['--demo'])]
+/** A running `ejob`. */
+export class Ejob {
+  /** Starts `ejob`, and waits until it prints a line that matches. */
+  static async start(pattern, ...words) {
     const child = spawn(variable('EJOB'), words, { stdio: ['ignore', 'pipe', 'inherit'] })
     const lines = createInterface({ input: child.stdout })
     const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
     for await (const line of lines) {
-      const address = /http:\/\/127\.0\.0\.1:\d+\S*/.exec(line)
-      if (!address) continue
+      const match = pattern.exec(line)
+      if (!match) continue
       clearTimeout(timer)
       lines.resume()
-      return new Console(child, address[0].replace(/\/$/, ''))
+      return new this(child, match[0].replace(/\/$/, ''))
     }
-    throw new Error(`\`ejob ${words.join(' ')}\` printed no address within ${PATIENCE} ms`)
+    const failed = `printed no line like ${pattern} within ${PATIENCE} ms`
+    throw new Error(`\`ejob ${words.join(' ')}\` ${failed}`)
   }
 
   constructor(child, address) {
@@ -43,6 +43,15 @@ export class Console {
       this.child.kill(signal)
       await once(this.child, 'exit')
     }
+  }
+}
+
+/** A running `ejob console`. */
+export class Console extends Ejob {
+  /** Starts the console and waits for its address. The demo is the default. */
+  static start(...args) {
+    const words = ['--listen', '127.0.0.1:0', ...(args.length ? args : ['--demo'])]
+    return super.start(/http:\/\/127\.0\.0\.1:\d+\S*/, 'console', ...words)
   }
 }
 

@@ -19,6 +19,8 @@ mod server;
 mod transfer;
 mod zones;
 
+#[cfg(feature = "oidc")]
+pub use access::Oidc;
 pub use access::{
     Access, AccessError, Caller, PasswordError, Permission, Proxy, Role, hash_password, new_token,
 };

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use coordination::{Dialect, JavaSettings, JobConfig, encode_config};
 use operations::{
     Attention, JobSnapshot, attention, due_fire, first_due_fire, job_brief, job_brief_since,
-    lateness_ms,
+    lateness_ms, why_item_not_running, why_not_running,
 };
 use reg_center::{Node, Revision};
 use sharding::ShardingItem;
@@ -156,6 +156,37 @@ fn lateness_begins_after_the_start_delay_and_the_grace() {
     for (now, expected) in [(from - 1, None), (from, Some(10_000)), (from + 500, Some(10_500))] {
         assert_eq!(lateness_ms(&brief, now), expected, "{now}");
         assert_eq!(due.is_late(now), expected.is_some(), "{now}");
+    }
+}
+
+#[test]
+fn lateness_is_a_reason_of_the_job_and_of_its_item() {
+    let rows = [
+        (Case::idle(), FIRE, "item 0 is late: its fire due at 1970-01-01T00:10:02Z has not begun"),
+        (
+            Case::with(&of_a_run(FIRE)),
+            FIRE + MINUTE,
+            "item 0 still runs, so that its fire due at 1970-01-01T00:11:02Z has not begun",
+        ),
+    ];
+    for (case, fire, expected) in rows {
+        let snapshot = case.snapshot();
+        let reasons = |now_ms| {
+            let now = jiff::Timestamp::from_millisecond(now_ms).unwrap();
+            let of_job = why_not_running(&snapshot, now).into_iter();
+            let of_item = why_item_not_running(&snapshot, ShardingItem::new(0), now).into_iter();
+            [
+                of_job.map(|why| why.to_string()).collect(),
+                of_item.map(|why| why.to_string()).collect(),
+            ]
+        };
+        let from = fire + 2_000 + operations::LATE_GRACE_MS;
+        for (now, is_late) in [(from - 1, false), (from, true)] {
+            for found in reasons(now) {
+                let found: Vec<String> = found;
+                assert_eq!(found.iter().any(|why| why == expected), is_late, "{found:?}");
+            }
+        }
     }
 }
 

@@ -5,8 +5,11 @@ use maud::{DOCTYPE, Markup, html};
 /// Content of the sign-in page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SignInPage {
-    /// Address that the form is sent to.
-    pub(crate) action: String,
+    pub(crate) files: Files,
+    /// Address that the form is sent to, if there are users with passwords.
+    pub(crate) action: Option<String>,
+    /// Name of the identity provider, and the address that begins a sign-in there.
+    pub(crate) provider: Option<(String, String)>,
     /// Address of the page that follows.
     pub(crate) next: String,
     /// User name that was entered before.
@@ -15,41 +18,62 @@ pub(crate) struct SignInPage {
     pub(crate) problem: Option<String>,
 }
 
+/// Addresses of the files of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Files {
+    pub(crate) style: String,
+    pub(crate) icon: String,
+}
+
 /// Renders the page.
 pub(super) fn render(page: &SignInPage) -> Markup {
     let described_by = page.problem.is_some().then_some("problem");
+    let main = html! {
+        h1 { "Sign in" }
+        @if let Some(problem) = &page.problem {
+            p id="problem" role="alert" { (problem) }
+        }
+        @if let Some(action) = &page.action {
+            form method="post" action=(action) {
+                input type="hidden" name="next" value=(page.next);
+                div.field {
+                    label for="name" { "User name" }
+                    input id="name" name="name" value=(page.name) required
+                        autocomplete="username" autocapitalize="none" spellcheck="false"
+                        aria-describedby=[described_by];
+                }
+                div.field {
+                    label for="password" { "Password" }
+                    input id="password" name="password" type="password" required
+                        autocomplete="current-password" aria-describedby=[described_by];
+                }
+                button type="submit" { "Sign in" }
+            }
+        }
+        @if let Some((name, begin)) = &page.provider {
+            a.button href=(begin) { "Sign in with " (name) }
+        }
+    };
+    document("Sign in", &page.files, None, &main)
+}
+
+/// Returns a page without a caller. `refresh` is an address that the browser opens at once.
+pub(super) fn document(title: &str, files: &Files, refresh: Option<&str>, main: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Sign in · Elastic Job" }
-            }
-            body {
-                main {
-                    h1 { "Sign in" }
-                    @if let Some(problem) = &page.problem {
-                        p id="problem" role="alert" { (problem) }
-                    }
-                    form method="post" action=(page.action) {
-                        input type="hidden" name="next" value=(page.next);
-                        p {
-                            label for="name" { "User name" }
-                            " "
-                            input id="name" name="name" value=(page.name) required autocomplete="username"
-                                autocapitalize="none" spellcheck="false" aria-describedby=[described_by];
-                        }
-                        p {
-                            label for="password" { "Password" }
-                            " "
-                            input id="password" name="password" type="password" required
-                                autocomplete="current-password" aria-describedby=[described_by];
-                        }
-                        p { button type="submit" { "Sign in" } }
-                    }
+                meta name="color-scheme" content="light dark";
+                @if let Some(address) = refresh {
+                    meta http-equiv="refresh" content=(format!("0; url={address}"));
                 }
+                title { (title) " · Elastic Job" }
+                link rel="icon" type="image/svg+xml" href=(files.icon);
+                link rel="stylesheet" href=(files.style);
             }
+            body.sign-in { main { (main) } }
         }
     }
 }
@@ -63,14 +87,16 @@ mod tests {
         let hostile = r#""><script>alert(1)</script>"#.to_owned();
         let problem = Some("The user name is not right.".to_owned());
         let page = SignInPage {
-            action: "/sign-in".to_owned(),
+            action: Some("/sign-in".to_owned()),
+            provider: Some((hostile.clone(), "/sign-in/oidc".to_owned())),
+            files: Files::default(),
             next: hostile.clone(),
             name: hostile,
             problem,
         };
         let html = render(&page).into_string();
         assert!(!html.contains("<script"), "{html}");
-        assert_eq!(html.matches("&quot;&gt;&lt;script&gt;").count(), 2, "{html}");
+        assert_eq!(html.matches("&gt;&lt;script&gt;").count(), 3, "{html}");
         for control in ["name", "password"] {
             let label = format!(r#"<label for="{control}">"#);
             let input = format!(r#"<input id="{control}" "#);

@@ -13,10 +13,11 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
 use jiff::Timestamp;
 
+use super::cookie::{self, Purpose};
 use super::origin::{Origin, check_host, check_site, is_forwarded};
+use super::sessions::Holder;
 use super::tokens::TokenRefused;
-use super::users::User;
-use super::{Access, Caller, Role, cookie};
+use super::{Access, Caller, Role};
 use crate::console::Shared;
 use crate::problem::Problem;
 
@@ -172,9 +173,9 @@ async fn caller(
         let caller = tokens.current().await.caller(token, Timestamp::now()).map_err(refused)?;
         return Ok(Some((caller, Means::Token)));
     }
-    let id = cookie::session(&shared.prefix, &parts.headers, origin);
+    let id = cookie::read(Purpose::Session, &shared.prefix, &parts.headers, origin);
     let Some(id) = id else { return Ok(None) };
-    Ok(access.session_user(&id).await.map(|user| (user.caller(), Means::Session)))
+    Ok(access.session_caller(&id).await.map(|caller| (caller, Means::Session)))
 }
 
 /// Refuses requests of other machines to a console without sign-in.
@@ -198,12 +199,20 @@ fn check_this_machine(
 }
 
 impl Access {
-    /// Returns the user of a session, as the users file has it now. Ends the session if the user
-    /// is gone or has another password or role.
-    async fn session_user(&self, id: &str) -> Option<Arc<User>> {
-        let user = self.sessions.find(id)?;
-        let users = self.users.as_ref()?.current().await;
-        let current = users.current(&user).cloned();
+    /// Returns the caller of a session. Ends the session if its holder is no longer valid: a user
+    /// who is gone from the users file, or has another password or role there, or a user of the
+    /// identity provider whose time is over.
+    async fn session_caller(&self, id: &str) -> Option<Caller> {
+        let current = match self.sessions.find(id)? {
+            Holder::User(user) => {
+                let users = self.users.as_ref()?.current().await;
+                users.current(&user).map(|user| user.caller())
+            }
+            #[cfg(feature = "oidc")]
+            Holder::Provider(signed) => {
+                (tokio::time::Instant::now() < signed.ends).then(|| signed.caller.clone())
+            }
+        };
         if current.is_none() {
             self.sessions.end(id);
         }
@@ -249,7 +258,7 @@ impl Challenge {
         let is_page = parts.method == Method::GET
             && !parts.uri.path().starts_with("/api/")
             && kinds.any(|kind| kind.trim() == "text/html");
-        let sign_in = (is_page && shared.access.users.is_some()).then(|| {
+        let sign_in = (is_page && shared.access.has_sign_in_page()).then(|| {
             let page = parts.uri.path_and_query().map_or("/", |page| page.as_str());
             let next = shared.href(page);
             let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();

@@ -57,31 +57,44 @@ impl Default for Tables {
 impl SignInLimit {
     /// Begins an attempt, which counts as a failure at once, so that simultaneous attempts count.
     /// Returns the time to wait if there were too many.
-    pub(super) fn begin(&self, name: &str, address: Option<IpAddr>) -> Result<(), Duration> {
+    ///
+    /// A sign-in at an identity provider has no user name before its end.
+    pub(super) fn begin(
+        &self,
+        name: Option<&str>,
+        address: Option<IpAddr>,
+    ) -> Result<(), Duration> {
         let now = Instant::now();
-        let (name, address) = (digest(name), network(address));
+        let (name, address) = (name.map(digest), network(address));
         let Tables { names, addresses } = &mut *self.0.lock();
-        let wait = names.wait(&name, now).max(addresses.wait(&address, now));
+        let of_name = name.as_ref().map_or(Duration::ZERO, |name| names.wait(name, now));
+        let wait = of_name.max(addresses.wait(&address, now));
         if !wait.is_zero() {
             return Err(wait);
         }
-        names.add(name, now);
+        if let Some(name) = name {
+            names.add(name, now);
+        }
         addresses.add(address, now);
         Ok(())
     }
 
     /// Takes back the failure that [`Self::begin`] counted, because no password was checked.
-    pub(super) fn withdraw(&self, name: &str, address: Option<IpAddr>) {
+    pub(super) fn withdraw(&self, name: Option<&str>, address: Option<IpAddr>) {
         let Tables { names, addresses } = &mut *self.0.lock();
-        names.take_back(&digest(name));
+        if let Some(name) = name {
+            names.take_back(&digest(name));
+        }
         addresses.take_back(&network(address));
     }
 
     /// Forgets the failures of a user name, and this one of the address. Other failures of the
     /// address still count, so that one own account is no help to try passwords of others.
-    pub(super) fn succeed(&self, name: &str, address: Option<IpAddr>) {
+    pub(super) fn succeed(&self, name: Option<&str>, address: Option<IpAddr>) {
         let Tables { names, addresses } = &mut *self.0.lock();
-        names.by_key.remove(&digest(name));
+        if let Some(name) = name {
+            names.by_key.remove(&digest(name));
+        }
         addresses.take_back(&network(address));
     }
 }
@@ -136,7 +149,7 @@ fn delay(failures: u32, free: u32) -> Duration {
 }
 
 /// Returns an address, or the network of an IPv6 address: one client can use all addresses of it.
-fn network(address: Option<IpAddr>) -> Option<IpAddr> {
+pub(super) fn network(address: Option<IpAddr>) -> Option<IpAddr> {
     Some(match address? {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => {
@@ -158,34 +171,34 @@ mod tests {
     async fn delay_of_a_name_doubles_up_to_five_minutes_and_ends_with_a_success() {
         let limit = SignInLimit::default();
         for n in 0..FREE_BY_NAME {
-            assert_eq!(limit.begin("anna", address(&format!("10.0.0.{n}"))), Ok(()));
+            assert_eq!(limit.begin(Some("anna"), address(&format!("10.0.0.{n}"))), Ok(()));
         }
         for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
             let wait = Duration::from_secs(seconds);
-            assert_eq!(limit.begin("anna", address("10.0.1.1")), Err(wait));
-            assert_eq!(limit.begin("bob", address("10.0.1.2")), Ok(()));
-            limit.succeed("bob", address("10.0.1.2"));
+            assert_eq!(limit.begin(Some("anna"), address("10.0.1.1")), Err(wait));
+            assert_eq!(limit.begin(Some("bob"), address("10.0.1.2")), Ok(()));
+            limit.succeed(Some("bob"), address("10.0.1.2"));
             tokio::time::advance(wait).await;
-            assert_eq!(limit.begin("anna", address("10.0.1.1")), Ok(()));
+            assert_eq!(limit.begin(Some("anna"), address("10.0.1.1")), Ok(()));
         }
-        limit.succeed("anna", address("10.0.1.1"));
-        assert_eq!(limit.begin("anna", address("10.0.1.1")), Ok(()));
+        limit.succeed(Some("anna"), address("10.0.1.1"));
+        assert_eq!(limit.begin(Some("anna"), address("10.0.1.1")), Ok(()));
     }
 
     #[tokio::test(start_paused = true)]
     async fn failures_of_an_address_count_across_names_and_successes() {
         let limit = SignInLimit::default();
         for n in 0..FREE_BY_ADDRESS {
-            assert_eq!(limit.begin("own", address("2001:db8::1")), Ok(()));
-            limit.succeed("own", address("2001:db8::1"));
-            assert_eq!(limit.begin(&n.to_string(), address("2001:db8::1")), Ok(()));
+            assert_eq!(limit.begin(Some("own"), address("2001:db8::1")), Ok(()));
+            limit.succeed(Some("own"), address("2001:db8::1"));
+            assert_eq!(limit.begin(Some(&n.to_string()), address("2001:db8::1")), Ok(()));
         }
         let wait = Duration::from_secs(1);
-        assert_eq!(limit.begin("another", address("2001:db8::2")), Err(wait));
-        assert_eq!(limit.begin("another", address("2001:db8:0:1::2")), Ok(()));
+        assert_eq!(limit.begin(Some("another"), address("2001:db8::2")), Err(wait));
+        assert_eq!(limit.begin(Some("another"), address("2001:db8:0:1::2")), Ok(()));
         tokio::time::advance(FORGET).await;
         for n in 0..FREE_BY_ADDRESS {
-            assert_eq!(limit.begin(&n.to_string(), address("2001:db8::1")), Ok(()));
+            assert_eq!(limit.begin(Some(&n.to_string()), address("2001:db8::1")), Ok(()));
         }
     }
 
@@ -193,13 +206,13 @@ mod tests {
     async fn memory_is_bounded_and_keeps_the_most_failures() {
         let limit = SignInLimit::default();
         for _ in 0..FREE_BY_NAME {
-            assert_eq!(limit.begin("anna", address("10.0.0.1")), Ok(()));
+            assert_eq!(limit.begin(Some("anna"), address("10.0.0.1")), Ok(()));
         }
         for n in 0..MAX_KEYS + 100 {
             let from = Ipv6Addr::from(u128::try_from(n).unwrap() << 64);
-            assert_eq!(limit.begin(&n.to_string(), Some(from.into())), Ok(()));
+            assert_eq!(limit.begin(Some(&n.to_string()), Some(from.into())), Ok(()));
         }
-        assert!(limit.begin("anna", address("10.0.0.2")).is_err());
+        assert!(limit.begin(Some("anna"), address("10.0.0.2")).is_err());
         let Tables { names, addresses } = &*limit.0.lock();
         assert_eq!((names.by_key.len(), addresses.by_key.len()), (MAX_KEYS, MAX_KEYS));
     }
@@ -208,8 +221,8 @@ mod tests {
     async fn withdrawn_attempt_does_not_count() {
         let limit = SignInLimit::default();
         for _ in 0..100 {
-            assert_eq!(limit.begin("anna", None), Ok(()));
-            limit.withdraw("anna", None);
+            assert_eq!(limit.begin(Some("anna"), None), Ok(()));
+            limit.withdraw(Some("anna"), None);
         }
     }
 }

@@ -3,10 +3,13 @@
 mod cookie;
 mod file;
 pub(crate) mod form;
+mod grant;
 mod headers;
 pub(crate) mod identify;
 mod limit;
 mod log;
+#[cfg(feature = "oidc")]
+mod oidc;
 mod origin;
 mod permission;
 mod proxy;
@@ -20,7 +23,9 @@ mod tokens;
 mod users;
 
 pub(crate) use headers::protect;
-pub(crate) use identify::identify;
+pub(crate) use identify::{Means, identify};
+#[cfg(feature = "oidc")]
+pub use oidc::Oidc;
 pub use permission::{Permission, Role};
 pub use proxy::Proxy;
 pub use secret::{PasswordError, hash_password, new_token};

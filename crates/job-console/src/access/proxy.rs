@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderName};
 
-use super::file::{check_jobs, check_name};
+use super::file::check_name;
+use super::grant::Grants;
 use super::{AccessError, Caller, Role};
 
 /// A proxy that signs users in, and names the user of each request in a header.
@@ -30,15 +31,7 @@ pub struct Proxy {
     user_header: HeaderName,
     peers: BTreeSet<IpAddr>,
     groups_header: Option<HeaderName>,
-    groups: Vec<(String, Grant)>,
-    everyone: Option<Grant>,
-}
-
-/// Role and job pattern of a group.
-#[derive(Clone, Debug)]
-struct Grant {
-    role: Role,
-    jobs: String,
+    grants: Grants,
 }
 
 /// Why a request is refused because of the headers of a proxy.
@@ -65,8 +58,7 @@ impl Proxy {
             user_header: header(user_header)?,
             peers: peers.into_iter().map(|peer| peer.to_canonical()).collect(),
             groups_header: None,
-            groups: Vec::new(),
-            everyone: None,
+            grants: Grants::default(),
         })
     }
 
@@ -85,8 +77,7 @@ impl Proxy {
     /// # Errors
     /// [`AccessError::Grant`] if the name or the pattern is not valid.
     pub fn group(mut self, name: &str, role: Role, jobs: &str) -> Result<Self, AccessError> {
-        check_name(name).map_err(AccessError::Grant)?;
-        self.groups.push((name.to_owned(), Grant::new(role, jobs)?));
+        self.grants.add(name, role, jobs)?;
         Ok(self)
     }
 
@@ -95,7 +86,7 @@ impl Proxy {
     /// # Errors
     /// [`AccessError::Grant`] if the pattern is not valid.
     pub fn everyone(mut self, role: Role, jobs: &str) -> Result<Self, AccessError> {
-        self.everyone = Some(Grant::new(role, jobs)?);
+        self.grants.set_everyone(role, jobs)?;
         Ok(self)
     }
 
@@ -124,21 +115,8 @@ impl Proxy {
         let groups = self.groups_header.as_ref().map(|name| single(headers, name)).transpose()?;
         let groups = groups.flatten().unwrap_or_default();
         let groups: BTreeSet<&str> = groups.split(',').map(str::trim).collect();
-        let of_groups = self.groups.iter().filter(|(name, _)| groups.contains(name.as_str()));
-        let grants = of_groups.map(|(_, grant)| grant).chain(&self.everyone);
-        // `max_by_key` returns the last of equals, and the first one counts.
-        let grants: Vec<&Grant> = grants.collect();
-        let Some(grant) = grants.iter().rev().max_by_key(|grant| grant.role) else {
-            return Err(ProxyRefused::NoRole { user: user.to_owned() });
-        };
-        Ok(Some(Caller { name: user.to_owned(), role: grant.role, jobs: grant.jobs.clone() }))
-    }
-}
-
-impl Grant {
-    fn new(role: Role, jobs: &str) -> Result<Self, AccessError> {
-        check_jobs(jobs).map_err(AccessError::Grant)?;
-        Ok(Self { role, jobs: jobs.to_owned() })
+        let caller = self.grants.caller(user, &groups);
+        caller.map(Some).ok_or_else(|| ProxyRefused::NoRole { user: user.to_owned() })
     }
 }
 

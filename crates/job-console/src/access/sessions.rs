@@ -2,12 +2,26 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+#[cfg(feature = "oidc")]
+use super::oidc::Signed;
 use super::secret::{digest, random_id};
+use super::users::User;
+
+/// Holder of a session.
+#[derive(Clone, Debug)]
+pub(super) enum Holder {
+    /// A user of the users file.
+    User(Arc<User>),
+    /// A user of an identity provider.
+    #[cfg(feature = "oidc")]
+    Provider(Arc<Signed>),
+}
 
 /// Bounds of the life and the number of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,9 +94,10 @@ impl<H: Clone> Sessions<H> {
         Some(session.holder.clone())
     }
 
-    /// Ends a session, and returns its user.
-    pub(super) fn end(&self, id: &str) -> Option<String> {
-        Some(self.by_hash.lock().remove(&digest(id))?.user)
+    /// Ends a session, and returns its user and its holder.
+    pub(super) fn end(&self, id: &str) -> Option<(String, H)> {
+        let session = self.by_hash.lock().remove(&digest(id))?;
+        Some((session.user, session.holder))
     }
 }
 
@@ -135,7 +150,7 @@ mod tests {
         let sessions = Sessions::new(SessionBounds::default());
         let (first, second) = (sessions.start("anna", 1), sessions.start("anna", 2));
         assert_ne!(first, second);
-        assert_eq!(sessions.end(&first), Some("anna".to_owned()));
+        assert_eq!(sessions.end(&first), Some(("anna".to_owned(), 1)));
         assert_eq!((sessions.find(&first), sessions.find(&second)), (None, Some(2)));
         assert_eq!(sessions.end(&first), None);
     }

@@ -14,9 +14,9 @@ use super::file::{WatchedFile, check_name};
 use super::limit::SignInLimit;
 use super::log::AccessLog;
 use super::proxy::Proxy;
-use super::sessions::{SessionBounds, Sessions};
+use super::sessions::{Holder, SessionBounds, Sessions};
 use super::tokens::Tokens;
-use super::users::{User, Users};
+use super::users::Users;
 
 /// Most passwords that are checked at the same time. Each check uses a core and 19 MiB of memory.
 const MAX_CHECKS: usize = 2;
@@ -42,6 +42,17 @@ pub enum AccessError {
     /// The name of a caller, or of a group or its job pattern, is not valid.
     #[error("{0}")]
     Grant(String),
+    /// A setting of the identity provider is not valid.
+    #[error("oidc: {field} is {value:?}; valid is {valid}")]
+    #[cfg(feature = "oidc")]
+    Provider {
+        /// Name of the setting.
+        field: &'static str,
+        /// The given value. Never a secret.
+        value: String,
+        /// Description of the valid values.
+        valid: &'static str,
+    },
     /// A host name is not valid.
     #[error("host is {name:?}; valid is a name or an address without port")]
     Host {
@@ -86,12 +97,13 @@ pub struct Access {
     pub(super) users: Option<Arc<WatchedFile<Users>>>,
     pub(super) tokens: Option<Arc<WatchedFile<Tokens>>>,
     pub(super) proxy: Option<Proxy>,
+    #[cfg(feature = "oidc")]
+    pub(super) oidc: Option<Arc<super::oidc::Provider>>,
     /// Host names by which clients may reach the console.
     pub(super) hosts: BTreeSet<String>,
     /// Peers whose `X-Forwarded-For` names the client.
     pub(super) reverse_proxies: BTreeSet<IpAddr>,
-    /// An OIDC sign-in would add another kind of holder.
-    pub(super) sessions: Sessions<Arc<User>>,
+    pub(super) sessions: Sessions<Holder>,
     pub(super) limit: SignInLimit,
     pub(super) checks: Arc<Semaphore>,
     pub(super) log: AccessLog,
@@ -119,6 +131,8 @@ impl Access {
             users: None,
             tokens: None,
             proxy: None,
+            #[cfg(feature = "oidc")]
+            oidc: None,
             hosts: BTreeSet::new(),
             reverse_proxies: BTreeSet::new(),
             sessions: Sessions::new(SessionBounds::default()),
@@ -157,6 +171,17 @@ impl Access {
         self.proxy = Some(proxy);
         self.open = None;
         self
+    }
+
+    /// Accepts the users of an identity provider.
+    ///
+    /// # Errors
+    /// [`AccessError::Provider`] if this machine has no certificates for the provider's address.
+    #[cfg(feature = "oidc")]
+    pub fn oidc(mut self, oidc: super::oidc::Oidc) -> Result<Self, AccessError> {
+        self.oidc = Some(Arc::new(super::oidc::Provider::new(oidc)?));
+        self.open = None;
+        Ok(self)
     }
 
     /// Lists a host name by which clients reach the console. As soon as one is listed, requests
@@ -199,8 +224,17 @@ impl Access {
             let is_loopback = address.ip().to_canonical().is_loopback();
             return if is_loopback { Ok(()) } else { Err(AccessError::OpenAddress { address }) };
         }
-        let has_sign_in = self.users.is_some() || self.tokens.is_some() || self.proxy.is_some();
+        let has_sign_in = self.has_sign_in_page() || self.tokens.is_some() || self.proxy.is_some();
         if has_sign_in { Ok(()) } else { Err(AccessError::NoSignIn) }
+    }
+
+    /// Returns true if users sign in at a page of the console.
+    pub(super) fn has_sign_in_page(&self) -> bool {
+        #[cfg(feature = "oidc")]
+        if self.oidc.is_some() {
+            return true;
+        }
+        self.users.is_some()
     }
 }
 
@@ -235,6 +269,10 @@ impl fmt::Display for Access {
         if let Some(proxy) = &self.proxy {
             let peers: Vec<String> = proxy.peers().map(|peer| peer.to_string()).collect();
             ways.push(format!("users that {} names in {}", peers.join(", "), proxy.user_header()));
+        }
+        #[cfg(feature = "oidc")]
+        if let Some(provider) = &self.oidc {
+            ways.push(format!("users of {}", provider.issuer()));
         }
         if ways.is_empty() {
             return f.write_str("callers that the mounting program identifies");

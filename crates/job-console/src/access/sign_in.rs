@@ -13,12 +13,15 @@ use axum::{Extension, Form, Json};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 
-use super::form::{SignInPage, render};
+use super::Access;
+use super::cookie::{self, Purpose};
+use super::form::{Files, SignInPage, render};
 use super::origin::Origin;
 use super::secret::verify_password;
+use super::sessions::Holder;
 use super::users::User;
-use super::{Access, cookie};
 use crate::console::Shared;
+use crate::pages::{Asset, ICON, STYLE};
 use crate::problem::Problem;
 use crate::routes::Routes;
 
@@ -37,9 +40,9 @@ struct Credentials {
 }
 
 #[derive(Deserialize)]
-struct NextPage {
+pub(super) struct NextPage {
     #[serde(default)]
-    next: String,
+    pub(super) next: String,
 }
 
 /// Why a sign-in is refused. An unknown user and a wrong password are one case for the client.
@@ -60,15 +63,39 @@ enum Denied {
 /// Adds the routes of sign-in and sign-out, which need no caller.
 pub(crate) fn add_routes(routes: Routes) -> Routes {
     let sign_in = get(show).post(submit).layer(DefaultBodyLimit::max(MAX_BODY));
-    routes.public("/sign-in", sign_in).public("/sign-out", post(sign_out))
+    let routes = routes.public("/sign-in", sign_in).public("/sign-out", post(sign_out));
+    #[cfg(feature = "oidc")]
+    let routes = super::oidc::add_routes(routes);
+    routes
 }
 
 async fn show(State(shared): State<Shared>, Query(page): Query<NextPage>) -> Response {
-    if let Some(problem) = without_passwords(&shared) {
-        return problem;
+    if !shared.access.has_sign_in_page() {
+        return without_passwords(&shared).into_response();
     }
-    let (action, next) = (shared.href("/sign-in"), next_address(&shared, &page.next));
-    render(&SignInPage { action, next, ..SignInPage::default() }).into_response()
+    render(&SignInPage::of(&shared, next_address(&shared, &page.next))).into_response()
+}
+
+impl SignInPage {
+    /// Returns the page with the ways to sign in of a console.
+    fn of(shared: &Shared, next: String) -> Self {
+        #[cfg(feature = "oidc")]
+        let provider = shared.access.oidc.as_ref().map(|provider| {
+            let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
+            let begin = shared.href(super::oidc::BEGIN);
+            (provider.label().to_owned(), format!("{begin}?next={next}"))
+        });
+        #[cfg(not(feature = "oidc"))]
+        let provider = None;
+        let action = shared.access.users.is_some().then(|| shared.href("/sign-in"));
+        Self { files: files(shared), action, provider, next, ..Self::default() }
+    }
+}
+
+/// Returns the addresses of the console's files.
+fn files(shared: &Shared) -> Files {
+    let address = |file: Asset| shared.href(&format!("/{}", file.path()));
+    Files { style: address(STYLE), icon: address(ICON) }
 }
 
 async fn submit(
@@ -76,8 +103,8 @@ async fn submit(
     Extension(origin): Extension<Origin>,
     request: Request,
 ) -> Response {
-    if let Some(problem) = without_passwords(&shared) {
-        return problem;
+    if shared.access.users.is_none() {
+        return without_passwords(&shared).into_response();
     }
     let is_json = is_json(request.headers());
     let is_secure = is_secure(request.headers(), &origin);
@@ -104,8 +131,9 @@ async fn submit(
     };
     let caller = user.caller();
     shared.access.log.signed_in(&caller.name, caller.role, origin.client);
-    let id = shared.access.sessions.start(&caller.name, user);
-    let cookie = [(SET_COOKIE, cookie::set(&shared.prefix, is_secure, &id))];
+    let id = shared.access.sessions.start(&caller.name, Holder::User(user));
+    let cookie = cookie::set(Purpose::Session, &shared.prefix, is_secure, &id);
+    let cookie = [(SET_COOKIE, cookie)];
     if is_json {
         let caller = serde_json::json!({
             "name": caller.name, "role": caller.role, "jobs": caller.jobs
@@ -121,15 +149,24 @@ async fn sign_out(
     Extension(origin): Extension<Origin>,
     headers: HeaderMap,
 ) -> Response {
-    let id = cookie::session(&shared.prefix, &headers, &origin);
-    if let Some(user) = id.and_then(|id| shared.access.sessions.end(&id)) {
-        shared.access.log.signed_out(&user, origin.client);
+    let id = cookie::read(Purpose::Session, &shared.prefix, &headers, &origin);
+    let ended = id.and_then(|id| shared.access.sessions.end(&id));
+    if let Some((user, _)) = &ended {
+        shared.access.log.signed_out(user, origin.client);
     }
-    let removed = cookie::remove(&shared.prefix).map(|cookie| (SET_COOKIE, cookie));
+    let removed = cookie::remove(Purpose::Session, &shared.prefix);
+    let removed = removed.map(|cookie| (SET_COOKIE, cookie));
     if is_json(&headers) {
         return (StatusCode::NO_CONTENT, AppendHeaders(removed)).into_response();
     }
-    let page = if shared.access.users.is_some() { "/sign-in" } else { "/" };
+    #[cfg(feature = "oidc")]
+    if let (Some(provider), Some((_, Holder::Provider(signed)))) = (&shared.access.oidc, &ended)
+        && let Some(url) = provider.sign_out(&shared.prefix, signed).await
+    {
+        let page = super::oidc::sign_out_page(provider.label(), &files(&shared), &url);
+        return (AppendHeaders(removed), page).into_response();
+    }
+    let page = if shared.access.has_sign_in_page() { "/sign-in" } else { "/" };
     let location = [(LOCATION, shared.href(page))];
     (StatusCode::SEE_OTHER, location, AppendHeaders(removed)).into_response()
 }
@@ -144,13 +181,13 @@ async fn check(
     let Some(users) = &access.users else { return Err(Denied::Wrong) };
     let users = users.current().await;
     let refused = |reason: &str| access.log.refused(reason, Some(name), client);
-    if let Err(wait) = access.limit.begin(name, client) {
+    if let Err(wait) = access.limit.begin(Some(name), client) {
         refused("too many sign-ins");
         return Err(Denied::TooMany(wait));
     }
     let checks = Arc::clone(&access.checks).acquire_owned();
     let Ok(Ok(permit)) = tokio::time::timeout(QUEUE, checks).await else {
-        access.limit.withdraw(name, client);
+        access.limit.withdraw(Some(name), client);
         refused("too many simultaneous sign-ins");
         return Err(Denied::Busy);
     };
@@ -164,7 +201,7 @@ async fn check(
     let is_right = checked.await.unwrap_or(false);
     match user {
         Some(user) if is_right => {
-            access.limit.succeed(name, client);
+            access.limit.succeed(Some(name), client);
             Ok(user)
         }
         Some(_) => {
@@ -189,8 +226,9 @@ impl Denied {
         let mut response = if is_json {
             Problem::new(status, code, self.to_string()).into_response()
         } else {
-            let (action, problem) = (shared.href("/sign-in"), Some(self.to_string()));
-            (status, render(&SignInPage { action, next, name, problem })).into_response()
+            let page = SignInPage::of(shared, next);
+            let problem = Some(self.to_string());
+            (status, render(&SignInPage { name, problem, ..page })).into_response()
         };
         let wait = match self {
             Self::TooMany(wait) => Some(*wait),
@@ -205,16 +243,13 @@ impl Denied {
 }
 
 /// Returns the whole seconds after which a time has passed.
-fn seconds(wait: Duration) -> u64 {
+pub(super) fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-fn without_passwords(shared: &Shared) -> Option<Response> {
-    if shared.access.users.is_some() {
-        return None;
-    }
+fn without_passwords(shared: &Shared) -> Problem {
     let detail = format!("the console has no users with passwords; it has {}", shared.access);
-    Some(Problem::not_found("no-sign-in-page", detail).into_response())
+    Problem::not_found("no-sign-in-page", detail)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -235,7 +270,7 @@ fn is_secure(headers: &HeaderMap, origin: &Origin) -> Option<bool> {
 
 /// Returns the address of the page after the sign-in: the given one if it is an address of this
 /// console, else its first page.
-fn next_address(shared: &Shared, next: &str) -> String {
+pub(super) fn next_address(shared: &Shared, next: &str) -> String {
     let prefix = &*shared.prefix;
     let is_relative = next.starts_with('/') && !next.starts_with("//");
     let rest = next.strip_prefix(prefix).filter(|rest| rest.starts_with('/'));

@@ -76,7 +76,8 @@ fn documented_roles_are_those_of_the_code() {
 #[test]
 fn documented_files_are_valid() {
     let blocks: Vec<&str> = DOCUMENT.split("```toml\n").skip(1).collect();
-    let [users, tokens] = &blocks[..] else { panic!("{} blocks", blocks.len()) };
+    // A test of the command line has the block of the identity provider.
+    let [users, tokens, _] = &blocks[..] else { panic!("{} blocks", blocks.len()) };
     let block = |text: &str| text.split_once("```").unwrap().0.to_owned();
     let users = Users::parse(&block(users)).unwrap();
     assert_eq!(users.get("anna").unwrap().caller().jobs, "report-*");
@@ -153,7 +154,7 @@ async fn access(folder: &Path) -> (Access, Vec<(Caller, Credential)>) {
     let users = access.users.as_ref().unwrap().current().await;
     for caller in CALLERS {
         let user = Arc::clone(users.get(caller.0).unwrap());
-        let id = access.sessions.start(caller.0, user);
+        let id = access.sessions.start(caller.0, super::sessions::Holder::User(user));
         credentials.push((caller, Credential::Cookie(format!("ejob-session={id}"))));
     }
     (access, credentials)

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::{Form, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
@@ -18,7 +17,6 @@ use super::shell::{Body, Section, document};
 use super::summary::Summary;
 use super::widgets::pill;
 use super::{Asked, html as respond, jobs, see_other};
-use crate::access::Caller;
 use crate::bulk::{Bulk, permission};
 use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::{Answer, Problem};
@@ -69,23 +67,17 @@ pub(super) fn menu(cx: &Cx<'_>, n: usize) -> Markup {
 
 pub(super) async fn show(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let request = Request::of(&namespaces, &asked)?;
     request.preview(StatusCode::OK, false, None).await
 }
 
 pub(super) async fn submit(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let request = Request::of(&namespaces, &asked)?;
     let age = Age::of(request.namespace.live.freshness(), asked.now);
     check_age(age, field(&fields, "stale").unwrap_or_default())?;

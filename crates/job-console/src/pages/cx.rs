@@ -56,6 +56,7 @@ pub(crate) struct Cx<'a> {
     pub(crate) address: &'a Address,
     pub(crate) namespaces: &'a [&'a str],
     pub(crate) caller: &'a Caller,
+    pub(crate) can_sign_out: bool,
     pub(crate) summary: &'a Summary,
     /// The namespace, if the page is about one.
     pub(crate) source: Option<&'a Namespace>,

@@ -24,7 +24,8 @@ pub(crate) async fn problems_as_pages(request: Request, next: Next) -> Response 
     }
     let caller = request.extensions().get::<Caller>().cloned();
     let unknown = || Caller { name: String::new(), role: Role::Viewer, jobs: String::new() };
-    let asked = Asked::new(request.uri(), request.headers(), caller.unwrap_or_else(unknown));
+    let asked = Asked::new(request.uri(), request.headers(), caller.unwrap_or_else(unknown))
+        .identified(request.extensions());
     let response = next.run(request).await;
     match response.extensions().get::<Problem>() {
         Some(problem) => page(&asked, problem, &response),

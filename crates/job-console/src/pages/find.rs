@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use maud::{Markup, html};
 
 use super::cx::Cx;
 use super::shell::Section;
 use super::{Asked, html as respond};
-use crate::access::Caller;
 use crate::namespaces::Namespaces;
 use crate::problem::Answer;
 
@@ -20,11 +18,8 @@ const MAX: usize = 12;
 
 pub(super) async fn find(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    mut asked: Asked,
 ) -> Answer<Response> {
-    let mut asked = Asked::new(&uri, &headers, caller);
     let segments = asked.address.segments();
     let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
     // The entries stand in a page of another depth, which gives its own way to the root.

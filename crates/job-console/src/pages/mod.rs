@@ -41,19 +41,19 @@ mod widgets;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use axum::Extension;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use jiff::Timestamp;
 use maud::Markup;
 
-use crate::access::{Caller, Permission};
+use crate::access::{Caller, Means, Permission};
 use crate::findings::Findings;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::Answer;
@@ -66,6 +66,7 @@ use shell::{Body, document};
 use summary::Summary;
 use view::View;
 
+pub(crate) use assets::{Asset, ICON, STYLE};
 pub(crate) use error_page::problems_as_pages;
 pub(crate) use stream::Streams;
 
@@ -112,14 +113,39 @@ pub(crate) struct Asked {
     pub(crate) root: String,
     pub(crate) prefs: Prefs,
     pub(crate) caller: Caller,
+    /// The caller has signed in at a page of the console.
+    pub(crate) can_sign_out: bool,
     pub(crate) now: Timestamp,
+}
+
+/// Extracts the address and the reader, or answers with the challenge to sign in.
+impl<S: Sync> FromRequestParts<S> for Asked {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let caller = Caller::from_request_parts(parts, state).await?;
+        Ok(Self::new(&parts.uri, &parts.headers, caller).identified(&parts.extensions))
+    }
 }
 
 impl Asked {
     pub(crate) fn new(uri: &Uri, headers: &HeaderMap, caller: Caller) -> Self {
         let address = Address::of(uri);
         let prefs = Prefs::of(&address, headers);
-        Self { root: root_of(uri), prefs, address, caller, now: Timestamp::now() }
+        Self {
+            root: root_of(uri),
+            prefs,
+            address,
+            caller,
+            can_sign_out: false,
+            now: Timestamp::now(),
+        }
+    }
+
+    /// Adds how the caller was identified.
+    fn identified(self, extensions: &Extensions) -> Self {
+        let can_sign_out = extensions.get::<Means>() == Some(&Means::Session);
+        Self { can_sign_out, ..self }
     }
 
     /// Returns the numbers that each page of a namespace shows.
@@ -141,6 +167,7 @@ impl Asked {
             address: &self.address,
             namespaces,
             caller: &self.caller,
+            can_sign_out: self.can_sign_out,
             summary,
             source: namespace,
             age: namespace.map_or(Age::Current, |one| Age::of(one.live.freshness(), self.now)),
@@ -172,13 +199,7 @@ pub(crate) fn see_other(root: &str, path: &str) -> Response {
 }
 
 /// Leads to the first namespace.
-async fn home(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Response {
-    let asked = Asked::new(&uri, &headers, caller);
+async fn home(State(namespaces): State<Arc<Namespaces>>, asked: Asked) -> Response {
     match namespaces.all().next() {
         Some(first) => see_other(&asked.root, &format!("n/{}", encoded(&first.name))),
         None => {
@@ -202,13 +223,7 @@ fn without_namespaces(cx: &Cx<'_>) -> Body {
 }
 
 /// Shows a page of a namespace.
-async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
+async fn show(State(namespaces): State<Arc<Namespaces>>, asked: Asked) -> Answer<Response> {
     let segments = asked.address.segments();
     let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
     let view = View::at(&asked.address)?;

@@ -23,6 +23,10 @@ pub(crate) fn reason(cx: &Cx<'_>, zone: Option<&str>, why: &WhyNot) -> Markup {
         (_, WhyNot::NextFire { at_ms }) => {
             html! { (cx.lang().next_fire()) " " (at(cx, *at_ms, zone)) }
         }
+        (lang, WhyNot::Late { item, due_ms, runs }) => html! {
+            @if *runs { (lang.item_runs_long(*item)) } @else { (lang.fire_not_begun(*item)) }
+            " (" (at(cx, *due_ms, zone)) ")"
+        },
         (Lang::English, why) => html! { (sentence(&why.to_string())) },
         (Lang::Chinese, why) => match chinese(why) {
             Some(text) => html! { (text) },

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::{Form, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use coordination::JobName;
@@ -19,7 +18,7 @@ use super::query::encoded;
 use super::shell::{Body, Section, document};
 use super::summary::Summary;
 use super::{Asked, html as respond, see_other};
-use crate::access::{Caller, Permission};
+use crate::access::Permission;
 use crate::bulk::digest;
 use crate::findings::finding;
 use crate::namespaces::{Namespace, Namespaces};
@@ -53,11 +52,8 @@ pub(super) fn link(cx: &Cx<'_>, finding: &Finding) -> Markup {
 
 pub(super) async fn show(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let (namespace, found) = found(&namespaces, &asked)?;
     Ok(shown((&namespaces, namespace), &asked, &found, StatusCode::OK, None))
 }
@@ -150,12 +146,9 @@ fn page(
 
 pub(super) async fn submit(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let (namespace, found) = found(&namespaces, &asked)?;
     let place = (&*namespaces, &**namespace);
     let age = Age::of(namespace.live.freshness(), asked.now);

@@ -322,6 +322,9 @@ fn menu(cx: &Cx<'_>) -> Markup {
                 (choice("tz", &lang.times_in(), &zones, prefs.zone.word()))
                 button type="submit" { (lang.save()) }
                 button #keys-open type="button" hidden { (lang.keys()) }
+                @if cx.can_sign_out {
+                    button type="submit" formaction=(cx.href("sign-out")) { (lang.sign_out()) }
+                }
             }
         }
     }

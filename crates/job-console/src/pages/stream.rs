@@ -99,7 +99,9 @@ pub(super) async fn stream(
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-streams", detail)
     })?;
     let prefs = Prefs::of(&address, &headers);
-    let asked = Asked { address, root: root_of(&page), prefs, caller, now: Timestamp::now() };
+    let (root, now) = (root_of(&page), Timestamp::now());
+    // The menu with the sign-out is no part of the stream.
+    let asked = Asked { address, root, prefs, caller, can_sign_out: false, now };
     let follower = Follower {
         updates: namespace.live.updates(INTERVAL),
         watched: namespace.alerts.stored.changes(),

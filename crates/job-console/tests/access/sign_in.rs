@@ -161,3 +161,31 @@ async fn session_ends_when_the_user_changes() {
     tokio::time::advance(second).await;
     assert_eq!(status_with(&router, &cookie).await, StatusCode::UNAUTHORIZED);
 }
+
+#[tokio::test]
+async fn menu_offers_sign_out_to_callers_with_a_session() {
+    let router = router(UsersFile::new().access(), LOCAL);
+    let cookie = session(&router).await;
+    let headers = [("host", "localhost:8080"), ("accept", "text/html"), ("cookie", &*cookie)];
+    for (path, action) in [
+        ("/n/orders", r#"formaction="../sign-out">Sign out"#),
+        ("/n/orders/jobs?lang=zh", r#"formaction="../../sign-out">退出登录"#),
+        ("/no/such/page", r#"formaction="../../sign-out">Sign out"#),
+    ] {
+        let page = text(get(&router, path, &headers).await).await;
+        assert!(page.contains(action), "{path}: {page}");
+    }
+    let open = self::router(Access::open("anna").unwrap(), LOCAL);
+    let page = text(get(&open, "/n/orders", &headers[..2]).await).await;
+    assert!(page.contains("anna") && !page.contains("sign-out"), "{page}");
+}
+
+#[tokio::test]
+async fn sign_in_page_has_the_look_of_the_console() {
+    let router = router(UsersFile::new().access(), LOCAL);
+    let page = text(get(&router, "/sign-in", &[]).await).await;
+    let style = page.split_once(r#"<link rel="stylesheet" href=""#).unwrap().1;
+    let style = style.split_once('"').unwrap().0;
+    let sheet = text(get(&router, style, &[]).await).await;
+    assert!(sheet.contains(".sign-in main"), "{style}");
+}

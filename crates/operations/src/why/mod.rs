@@ -6,6 +6,7 @@ use coordination::{ConfigState, FireTime, LedgerState, NodeKind, server_of};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
+use crate::attention::{DueFire, due_fire, first_due_fire};
 use crate::doctor::future_fires;
 use crate::held::{self, LiveServers, last_change};
 use crate::statistics::{failing_items, item_brief};
@@ -38,6 +39,7 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     let future = future_fires(job, now).into_iter().take(MAX_ITEMS);
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     reasons.extend(failing(job, failing_items(job), job.items().len()));
+    reasons.extend(late(job, first_due_fire(job, None), now));
     with_schedule(reasons, job, now)
 }
 
@@ -57,6 +59,7 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     let failed = failing_items(job).into_iter().filter(|other| *other == item).collect();
     reasons.extend(failing(job, failed, 1));
+    reasons.extend(late(job, due_fire(job, item, None), now));
     let after = future.and_then(|(_, fire)| Timestamp::from_millisecond(fire.0).ok());
     with_schedule(reasons, job, after.unwrap_or(now))
 }
@@ -66,6 +69,16 @@ const MAX_ITEMS: usize = 8;
 
 fn future_fire(job: &JobSnapshot, item: ShardingItem, fire: FireTime) -> WhyNot {
     WhyNot::FutureFire { job: job.job().to_string(), item: item.index(), fire_ms: fire.0 }
+}
+
+/// Returns the lateness of an item, unless a settled future fire is the reason for it.
+fn late(job: &JobSnapshot, due: Option<DueFire>, now: Timestamp) -> Option<WhyNot> {
+    let due = due.filter(|due| due.is_late(now.as_millisecond()))?;
+    let DueFire { late_after_ms, item, runs } = due;
+    if future_fires(job, now).into_iter().any(|(other, _)| other == item) {
+        return None;
+    }
+    Some(WhyNot::Late { item: item.index(), due_ms: late_after_ms, runs })
 }
 
 /// Returns the failing items with the latest reason; `None` if no item is failing.

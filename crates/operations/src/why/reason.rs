@@ -108,6 +108,15 @@ pub enum WhyNot {
         /// The settled fire, in milliseconds since 1970 UTC.
         fire_ms: i64,
     },
+    /// An item has not begun its fire in time; see [`attention`](mod@crate::attention).
+    Late {
+        /// Item number; of a job, the item whose fire was due first.
+        item: u32,
+        /// Latest begin of the fire, in milliseconds since 1970 UTC.
+        due_ms: i64,
+        /// True if a run of the item goes on past the fire.
+        runs: bool,
+    },
     /// The item is pending: it gets its next owner when the run has ended.
     #[serde(rename = "moves")]
     PendingMove {
@@ -178,6 +187,7 @@ impl fmt::Display for WhyNot {
                 write!(f, "instances of this version start nothing by {node}: {fault}")
             }
             Self::FutureFire { job, item, fire_ms } => future_fire(f, job, *item, *fire_ms),
+            Self::Late { item, due_ms, runs } => late(f, *item, *due_ms, *runs),
             Self::PendingMove { to } => write!(f, "the item moves to {to} as soon as it can"),
             Self::Failing { items, of, failure } => failing(f, items, *of, failure.as_deref()),
             Self::WaitsForFire { at_ms } => {
@@ -236,6 +246,15 @@ fn future_fire(f: &mut fmt::Formatter<'_>, job: &str, item: u32, fire_ms: i64) -
          earlier fire starts; repair it with `ejob doctor {job} --fix --apply --why TEXT`",
         moment(fire_ms)
     )
+}
+
+fn late(f: &mut fmt::Formatter<'_>, item: u32, due_ms: i64, runs: bool) -> fmt::Result {
+    let due = moment(due_ms);
+    if runs {
+        write!(f, "item {item} still runs, so that its fire due at {due} has not begun")
+    } else {
+        write!(f, "item {item} is late: its fire due at {due} has not begun")
+    }
 }
 
 fn failing(

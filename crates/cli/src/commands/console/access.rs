@@ -8,6 +8,7 @@ use clap::Args;
 use job_console::{Access, AccessError, Proxy, Role};
 use serde::Deserialize;
 
+use super::oidc::OidcSection;
 use crate::fault::Fault;
 
 /// The ways to sign in, as options.
@@ -30,6 +31,7 @@ pub(super) struct AccessSection {
     hosts: Vec<String>,
     reverse_proxies: Vec<IpAddr>,
     proxy: Option<ProxySection>,
+    oidc: Option<OidcSection>,
 }
 
 /// A proxy that signs users in.
@@ -44,12 +46,13 @@ struct ProxySection {
     everyone: Option<Grant>,
 }
 
+/// Role and job pattern of a group.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Grant {
-    role: Role,
+pub(super) struct Grant {
+    pub(super) role: Role,
     #[serde(default = "all_jobs")]
-    jobs: String,
+    pub(super) jobs: String,
 }
 
 fn all_jobs() -> String {
@@ -65,13 +68,14 @@ impl AccessArguments {
         let in_folder = |path: &PathBuf| folder.join(path);
         let users = self.users.clone().or(section.users.as_ref().map(in_folder));
         let tokens = self.tokens.clone().or(section.tokens.as_ref().map(in_folder));
-        section.apply(users.as_deref(), tokens.as_deref()).map_err(Fault::usage)
+        section.apply(users.as_deref(), tokens.as_deref())
     }
 }
 
 impl AccessSection {
-    fn apply(&self, users: Option<&Path>, tokens: Option<&Path>) -> Result<Access, AccessError> {
-        let has_sign_in = users.is_some() || tokens.is_some() || self.proxy.is_some();
+    fn apply(&self, users: Option<&Path>, tokens: Option<&Path>) -> Result<Access, Fault> {
+        let has_sign_in =
+            users.is_some() || tokens.is_some() || self.proxy.is_some() || self.oidc.is_some();
         let mut access = match has_sign_in {
             true => Access::sign_in(),
             false => Access::open(&operator())?,
@@ -85,11 +89,20 @@ impl AccessSection {
         if let Some(proxy) = &self.proxy {
             access = access.proxy(proxy.build()?);
         }
+        if let Some(oidc) = &self.oidc {
+            access = oidc.apply(access)?;
+        }
         for host in &self.hosts {
             access = access.host(host)?;
         }
         let proxies = self.reverse_proxies.iter();
         Ok(proxies.fold(access, |access, address| access.reverse_proxy(*address)))
+    }
+}
+
+impl From<AccessError> for Fault {
+    fn from(error: AccessError) -> Self {
+        Self::usage(error)
     }
 }
 
@@ -138,8 +151,28 @@ mod tests {
         assert_eq!(described_proxy, "users that 10.0.0.7 names in x-user");
         let fault = described("hosts = [\"jobs.example:80\"]").unwrap_err();
         assert!(fault.starts_with("host is \"jobs.example:80\""), "{fault}");
+        let provider = "[oidc]\nissuer = \"http://localhost:1\"\nclient_id = \"ejob\"\n\
+                        address = \"http://localhost:8080\"\n";
+        let oidc = format!("{provider}everyone = {{ role = \"viewer\" }}\nsession = \"1h\"\n");
+        match described(&oidc) {
+            Ok(described) => assert_eq!(described, "users of http://localhost:1"),
+            Err(fault) => {
+                assert!(!cfg!(feature = "oidc"), "{fault}");
+                assert!(fault.contains("built without the feature oidc"), "{fault}");
+            }
+        }
         let unknown = toml::from_str::<AccessSection>("user = \"a\"").unwrap_err().to_string();
         assert!(unknown.contains("unknown field `user`"), "{unknown}");
+    }
+
+    #[cfg(feature = "oidc")]
+    #[test]
+    fn documented_identity_provider_is_valid() {
+        let document = include_str!("../../../../../docs/console-access.md");
+        let block = document.split_once("[access.oidc]\n").unwrap().1;
+        let block = block.split_once("```").unwrap().0.replace("access.oidc.", "oidc.");
+        let described = described(&format!("[oidc]\n{block}")).unwrap();
+        assert_eq!(described, "users of https://login.example.com/realms/acme");
     }
 
     #[test]

@@ -46,7 +46,7 @@ struct NamespaceEntry {
 
 /// A secret, as a job file refers to one: `${env:NAME}` or `${file:/path}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Reference(SecretSource);
+pub(super) struct Reference(SecretSource);
 
 impl<'de> Deserialize<'de> for Reference {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -75,6 +75,14 @@ fn prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Prefix>, 
 }
 
 impl Reference {
+    /// Returns the reference as it stands in the file.
+    pub(super) fn text(&self) -> String {
+        match &self.0 {
+            SecretSource::Variable(name) => format!("${{env:{name}}}"),
+            SecretSource::File(path) => format!("${{file:{}}}", path.display()),
+        }
+    }
+
     fn resolve(&self) -> Result<String, String> {
         match &self.0 {
             SecretSource::Variable(name) => {

@@ -3,6 +3,7 @@
 mod access;
 mod demo;
 mod file;
+mod oidc;
 mod secrets;
 
 use std::net::{Ipv4Addr, SocketAddr};

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::AuditRecord;
 use maud::{Markup, html};
@@ -12,7 +11,6 @@ use operations::{Entry, JobSnapshot, Report, WhatIf, plan_moves, preview};
 use sharding::StrategyRegistry;
 
 use super::target::{Operation, Target};
-use crate::access::Caller;
 use crate::namespaces::Namespaces;
 use crate::pages::cx::{Age, Cx};
 use crate::pages::shell::{Body, Section, document};
@@ -24,11 +22,8 @@ const MAX_ENTRIES: usize = 100;
 
 pub(super) async fn show(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let segments = asked.address.segments();
     let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
     let target = Target::of(&asked.address)?;

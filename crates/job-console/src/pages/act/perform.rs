@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::{Form, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::RequestParameter;
 use maud::html;
@@ -12,7 +11,6 @@ use operations::{By, Change, Removal, Report, Scope};
 
 use super::form::{entries, heading};
 use super::target::Target;
-use crate::access::Caller;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::pages::cx::{Age, Cx};
 use crate::pages::shell::{Body, Section, document};
@@ -24,12 +22,9 @@ type Fields = Vec<(String, String)>;
 
 pub(super) async fn perform(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
     Form(fields): Form<Fields>,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let segments = asked.address.segments();
     let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
     let target = Target::of(&asked.address)?;

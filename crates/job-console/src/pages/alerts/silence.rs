@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::{Form, State};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use coordination::JobName;
@@ -12,7 +11,7 @@ use job_watch::{ConditionKind, Silence};
 use maud::{Markup, html};
 use operations::Error;
 
-use crate::access::{Caller, Permission};
+use crate::access::Permission;
 use crate::alerts::{end_of, expectation};
 use crate::namespaces::{Namespace, Namespaces};
 use crate::pages::act::check_age;
@@ -111,24 +110,15 @@ impl<'a> Request<'a> {
     }
 }
 
-async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
+async fn show(State(namespaces): State<Arc<Namespaces>>, asked: Asked) -> Answer<Response> {
     Ok(Request::of(&namespaces, &asked)?.form(StatusCode::OK, None))
 }
 
 async fn submit(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let request = Request::of(&namespaces, &asked)?;
     let age = Age::of(request.namespace.live.freshness(), asked.now);
     check_age(age, field(&fields, "stale").unwrap_or_default())?;

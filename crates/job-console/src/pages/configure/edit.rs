@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::{Form, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::JobConfig;
 use maud::{Markup, html};
@@ -15,7 +14,6 @@ use super::form::form;
 use super::preview::{Preview, preview};
 use super::typed::{Typed, WAS};
 use super::{Fault, Fields, by, done, field, page, target};
-use crate::access::Caller;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::pages::Asked;
 use crate::pages::act::check_age;
@@ -24,11 +22,8 @@ use crate::problem::{Answer, Problem};
 
 pub(super) async fn show(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let (namespace, job) = target(&namespaces, &asked)?;
     let (config, revision) = stored(&job)?;
     let typed = Typed::of(config, revision);
@@ -47,12 +42,9 @@ fn stored(job: &JobSnapshot) -> Answer<(&JobConfig, Revision)> {
 
 pub(super) async fn submit(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let (namespace, job) = target(&namespaces, &asked)?;
     let typed = Typed::read(&fields)?;
     let place = (&*namespaces, &**namespace);

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::{Form, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::FormerConfig;
 use maud::html;
@@ -14,7 +13,6 @@ use super::former::{changes, newest_first, when};
 use super::preview::{Preview, preview};
 use super::typed::revision;
 use super::{Fault, by, done, field, page, target};
-use crate::access::Caller;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::pages::Asked;
 use crate::pages::act::check_age;
@@ -23,11 +21,8 @@ use crate::problem::{Answer, Problem};
 
 pub(super) async fn show(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let (namespace, job) = target(&namespaces, &asked)?;
     let former = former(&asked, &job)?;
     shown((&namespaces, namespace), &asked, &job, &former, None)
@@ -91,12 +86,9 @@ fn shown(
 
 pub(super) async fn submit(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
     let (namespace, job) = target(&namespaces, &asked)?;
     let (former, expected) = (former(&asked, &job)?, revision(&fields)?);
     let place = (&*namespaces, &**namespace);

@@ -30,6 +30,7 @@ messages! {
     theme() "Theme" | "主题";
     times_in() "Times in" | "时间显示";
     save() "Save" | "保存";
+    sign_out() "Sign out" | "退出登录";
     close() "Close" | "关闭";
     keys() "Keyboard shortcuts" | "键盘快捷键";
     key_search() "Search" | "搜索";

@@ -90,13 +90,7 @@ impl<'a> Request<'a> {
     }
 }
 
-async fn show(
-    State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Answer<Response> {
-    let asked = Asked::new(&uri, &headers, caller);
+async fn show(State(namespaces): State<Arc<Namespaces>>, asked: Asked) -> Answer<Response> {
     Request::of(&namespaces, &asked)?.form(&Given::default(), None).await
 }
 
@@ -122,9 +116,7 @@ async fn download(
 
 async fn submit(
     State(namespaces): State<Arc<Namespaces>>,
-    Extension(caller): Extension<Caller>,
-    uri: Uri,
-    headers: HeaderMap,
+    asked: Asked,
     fields: Result<Form<Vec<(String, String)>>, FormRejection>,
 ) -> Answer<Response> {
     let Form(fields) = fields.map_err(|rejection| {
@@ -133,7 +125,6 @@ async fn submit(
             format!("the form cannot be read: {text}; valid are up to {MAX_BODY_BYTES} bytes");
         Problem::new(rejection.status(), "invalid-form", detail)
     })?;
-    let asked = Asked::new(&uri, &headers, caller);
     let request = Request::of(&namespaces, &asked)?;
     let given = Given::of(&fields);
     let export = match parsed(&given.document) {
