@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use crate::program::Programs;
 use crate::steps::Steps;
-use crate::{Error, workspace};
+use crate::{Error, workspace, zookeeper};
 
 /// Path of Debian's browser.
 const BROWSER: &str = "/usr/bin/chromium";
@@ -51,7 +51,9 @@ fn make_pictures() -> Result<(), Error> {
 fn prepare(steps: &mut Steps) -> Result<Command, Error> {
     let browser = steps.step("browser", ensure_browser)?;
     steps.step("Node", ensure_node)?;
-    let programs = steps.step("build", || Programs::build_as_tested("--bin ejob"))?;
+    steps.step("ZooKeeper", zookeeper::ensure)?;
+    let build = || Programs::build_as_tested("--bin ejob --bin zookeeper-fixture");
+    let programs = steps.step("build", build)?;
     // The packages of npm do not belong among the sources.
     let folder = workspace().join("target").join("console-browser");
     let mut copy = Command::new("sh");
@@ -63,6 +65,7 @@ fn prepare(steps: &mut Steps) -> Result<Command, Error> {
     steps.command("packages of the tests", &mut install)?;
     let mut node = Command::new("node");
     node.env("EJOB", programs.path("ejob")?).env(BROWSER_VARIABLE, browser).env("USER", "anna");
+    node.env("EJOB_TEST_ZOOKEEPER", programs.path("zookeeper-fixture")?);
     node.current_dir(&folder);
     Ok(node)
 }

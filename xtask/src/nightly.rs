@@ -10,6 +10,8 @@ use crate::{Error, chaos, etcd, mutants, sim, verify};
 const SEEDS_OF_A_NIGHT: u64 = 1_000_000;
 const PURE_SEEDS: u64 = 200_000;
 const SYSTEM_SEEDS: u64 = 1_000;
+/// Number of seeds of the console's pages.
+const PAGE_SEEDS: u64 = 500;
 const DAY: Duration = Duration::from_hours(24);
 
 /// Arguments of cargo for the parts of the exhaustive model that `cargo xtask test` omits.
@@ -36,6 +38,10 @@ pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     steps.attempt("harness of the scenarios on servers", verify::test_harness);
     let seed = ["--seed".to_owned(), first.to_string()];
     steps.attempt("random faults on real workers", || chaos::run_faults(&seed));
+    let mut pages = cargo("test -p job-console --all-features --test it -- pages::equality");
+    pages.env("EJOB_TEST_SEEDS", PAGE_SEEDS.to_string());
+    pages.env("EJOB_TEST_FIRST_SEED", first.to_string());
+    steps.attempt("pages of the console", || run(&mut pages));
     steps.attempt("newer etcd servers", || etcd::test_versions(&[]));
     steps.end("cargo xtask nightly")
 }

@@ -1,5 +1,6 @@
 // Starts consoles and browsers for the tests, and ends them.
 
+import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -8,7 +9,8 @@ import puppeteer from 'puppeteer-core'
 /** Longest wait of a test, in milliseconds. Chromium and the console share a busy machine. */
 export const PATIENCE = 60_000
 
-function variable(name) {
+/** Returns a variable that `cargo xtask browser` sets. */
+export function variable(name) {
   const value = process.env[name]
   if (!value) throw new Error(`${name} is not set; run the tests by \`cargo xtask browser\``)
   return value
@@ -50,9 +52,29 @@ export class Ejob {
 export class Console extends Ejob {
   /** Starts the console and waits for its address. The demo is the default. */
   static start(...args) {
-    const words = ['--listen', '127.0.0.1:0', ...(args.length ? args : ['--demo'])]
+    return Console.at('127.0.0.1:0', ...args)
+  }
+
+  /** Starts the console at an address on loopback, and waits until it serves. */
+  static async at(listen, ...args) {
+    const words = ['--listen', listen, ...(args.length ? args : ['--demo'])]
     return super.start(/http:\/\/127\.0\.0\.1:\d+\S*/, 'console', ...words)
   }
+}
+
+/** Moves the focus by Tab until it is on an element that matches, which has to be visible there. */
+export async function focus(page, selector) {
+  for (let n = 0; n < 300; n += 1) {
+    const found = await page.evaluate((selector) => {
+      const element = document.activeElement
+      if (!element.matches(selector)) return null
+      const style = getComputedStyle(element)
+      return { outline: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 }
+    }, selector)
+    if (found) return assert.ok(found.outline, `the focus on ${selector} is not visible`)
+    await page.keyboard.press('Tab')
+  }
+  assert.fail(`Tab never reaches ${selector}`)
 }
 
 /** Starts a browser. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, browser, tab } from './harness.mjs'
+import { Console, browser, focus, tab } from './harness.mjs'
 
 let running
 let chromium
@@ -26,21 +26,6 @@ async function presses(...keys) {
   for (const key of keys) await page.keyboard.press(key)
 }
 
-/** Presses Tab until the focus is on an element that matches, which has to be visible there. */
-async function focus(selector) {
-  for (let n = 0; n < 200; n += 1) {
-    await page.keyboard.press('Tab')
-    const found = await page.evaluate((selector) => {
-      const element = document.activeElement
-      if (!element.matches(selector)) return null
-      const style = getComputedStyle(element)
-      return { outline: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 }
-    }, selector)
-    if (found) return assert.ok(found.outline, `the focus on ${selector} is not visible`)
-  }
-  assert.fail(`Tab never reaches ${selector}`)
-}
-
 test('g and a letter lead to the sections', async () => {
   for (const [key, section] of [['j', 'jobs'], ['s', 'servers'], ['r', 'running'], ['d', 'doctor'], ['a', 'audit']]) {
     await Promise.all([page.waitForNavigation(), presses('g', key)])
@@ -61,7 +46,7 @@ test('the palette finds a job', async () => {
 
 test('an operation is performed without a mouse', async () => {
   await page.goto(`${home}/jobs/newsletter`)
-  await focus('a[href*="act/resume"], a[href*="act/pause"]')
+  await focus(page, 'a[href*="act/resume"], a[href*="act/pause"]')
   await page.keyboard.press('Enter')
   await page.waitForSelector('dialog[open] #act-why')
   assert.equal(await page.evaluate(() => document.activeElement.id), 'act-why')

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-const VOID: [&str; 6] = ["br", "hr", "input", "link", "meta", "wbr"];
+pub(crate) const VOID: [&str; 6] = ["br", "hr", "input", "link", "meta", "wbr"];
 
 /// An element, in the order of the document.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ fn head(text: &str) -> String {
 }
 
 /// Returns the place of the `>` that is not within a quoted value.
-fn end_of_tag(text: &str) -> Option<usize> {
+pub(crate) fn end_of_tag(text: &str) -> Option<usize> {
     let mut is_quoted = false;
     text.char_indices().find_map(|(at, c)| {
         is_quoted ^= c == '"';
@@ -57,7 +57,7 @@ fn end_of_tag(text: &str) -> Option<usize> {
     })
 }
 
-fn parsed(tag: &str) -> Result<(String, Vec<(String, String)>), String> {
+pub(crate) fn parsed(tag: &str) -> Result<(String, Vec<(String, String)>), String> {
     let (name, mut rest) = tag.split_once(' ').unwrap_or((tag, ""));
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
         return Err(format!("<{}> is no element", head(tag)));

@@ -3,6 +3,8 @@
 mod alerting;
 mod bulk;
 mod configuring;
+mod dom;
+mod equality;
 mod files;
 mod links;
 mod lists;

@@ -32,8 +32,10 @@ pub(crate) struct World {
     /// The client of the console.
     pub(crate) center: Arc<MemoryCenter>,
     pub(crate) router: Router,
+    /// The clients of the two servers.
+    pub(crate) members: Vec<Arc<MemoryCenter>>,
     schedulers: Vec<Scheduler>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     pub(crate) history: History,
 }
 
@@ -51,18 +53,16 @@ impl World {
     /// Creates a namespace without jobs.
     pub(crate) async fn empty() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let options = HistoryOptions::sqlite(folder.path().join("history.db"));
-        let history = History::open(options.clone()).await.unwrap();
+        let history = History::open(history_in(&folder)).await.unwrap();
         // The console reads the store by a connection of its own, as another process would.
-        let reader = History::open(options).await.unwrap();
+        let reader = History::open(history_in(&folder)).await.unwrap();
         Self::with_history(folder, history, reader)
     }
 
     /// Creates a namespace without jobs, whose console cannot open its history.
     pub(crate) async fn without_reachable_history() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let options = HistoryOptions::sqlite(folder.path().join("history.db"));
-        let history = History::open(options).await.unwrap();
+        let history = History::open(history_in(&folder)).await.unwrap();
         let missing = HistoryOptions::sqlite(folder.path().join("missing").join("history.db"));
         let reader = History::open_in_background(missing).unwrap();
         Self::with_history(folder, history, reader)
@@ -71,12 +71,15 @@ impl World {
     fn with_history(folder: tempfile::TempDir, history: History, reader: History) -> Self {
         let registry = MemoryRegistry::new();
         let center = Arc::new(registry.connect());
-        let console = Console::new();
-        let console = console.namespace("orders", center.clone(), Some(reader)).unwrap();
-        // The server of the console compresses; a mounted router is compressed by its program.
-        let router = for_local_browser(console.router()).layer(CompressionLayer::new());
-        let schedulers = Vec::new();
-        Self { registry, center, router, schedulers, _folder: folder, history }
+        let router = console(&center, reader);
+        let (members, schedulers) = (Vec::new(), Vec::new());
+        Self { registry, center, router, members, schedulers, folder, history }
+    }
+
+    /// Returns the router of another console, which reads the same registry and history anew.
+    pub(crate) async fn fresh_router(&self) -> Router {
+        let reader = History::open(history_in(&self.folder)).await.unwrap();
+        console(&Arc::new(self.registry.connect()), reader)
     }
 
     /// Creates a namespace with two servers, a job of two items that has run, a job of 60 items,
@@ -85,6 +88,7 @@ impl World {
         let mut world = Self::empty().await;
         for server in 1..=2_u8 {
             let center = Arc::new(world.registry.connect());
+            world.members.push(Arc::clone(&center));
             let builder = Scheduler::builder(center)
                 .server_ip(&format!("10.0.0.{server}"))
                 .unwrap()
@@ -146,21 +150,30 @@ impl World {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
-        let response = self.respond(request).await;
-        let (status, headers) = (response.status(), response.headers().clone());
-        let body = response.into_body().collect().await.unwrap().to_bytes();
-        Answer {
-            status,
-            headers,
-            text: String::from_utf8_lossy(&body).into_owned(),
-            size: body.len(),
-        }
+        answer_of(&self.router, request).await
     }
+}
 
-    pub(crate) async fn respond(&self, request: Request<Body>) -> Response {
-        let response = tokio::time::timeout(DEADLINE, self.router.clone().oneshot(request));
-        response.await.expect("the console answers").unwrap()
-    }
+fn history_in(folder: &tempfile::TempDir) -> HistoryOptions {
+    HistoryOptions::sqlite(folder.path().join("history.db"))
+}
+
+fn console(center: &Arc<MemoryCenter>, reader: History) -> Router {
+    let console = Console::new().namespace("orders", center.clone(), Some(reader)).unwrap();
+    // The server of the console compresses; a mounted router is compressed by its program.
+    for_local_browser(console.router()).layer(CompressionLayer::new())
+}
+
+async fn respond(router: &Router, request: Request<Body>) -> Response {
+    let response = tokio::time::timeout(DEADLINE, router.clone().oneshot(request));
+    response.await.expect("the console answers").unwrap()
+}
+
+pub(crate) async fn answer_of(router: &Router, request: Request<Body>) -> Answer {
+    let response = respond(router, request).await;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    Answer { status, headers, text: String::from_utf8_lossy(&body).into_owned(), size: body.len() }
 }
 
 /// The stream of a page.
@@ -171,9 +184,13 @@ pub(crate) struct Events {
 
 impl Events {
     pub(crate) async fn of(world: &World, page: &str) -> Self {
+        Self::of_router(&world.router, page).await
+    }
+
+    pub(crate) async fn of_router(router: &Router, page: &str) -> Self {
         let page = page.replace('&', "%26");
         let path = format!("/n/orders/stream?page={page}");
-        let response = world.respond(Request::get(path).body(Body::empty()).unwrap()).await;
+        let response = respond(router, Request::get(path).body(Body::empty()).unwrap()).await;
         assert_eq!(response.status(), StatusCode::OK);
         Self { body: response.into_body(), unread: String::new() }
     }

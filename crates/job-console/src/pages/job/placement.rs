@@ -21,13 +21,13 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
             div.stack {
                 section.card aria-labelledby="owners-title" {
                     h2 #owners-title { (lang.owners()) }
-                    (owners(cx, job))
+                    (cx.live("owners", &owners(cx, job)))
                 }
                 section.card aria-labelledby="plan-title" {
                     h2 #plan-title { (lang.dry_run()) }
                     p.dim { (lang.dry_run_hint()) }
                     (form(cx, job))
-                    (plan(cx, job))
+                    (cx.live("plan", &plan(cx, job)))
                 }
             }
         }

@@ -1,0 +1,136 @@
+// A namespace on a real ZooKeeper, with a worker and a console whose connection can be cut.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Console, PATIENCE, variable } from './harness.mjs'
+
+/** A running program. */
+export class Program {
+  /** Starts a program, and waits for a line of its output that matches. Returns both. */
+  static async start(path, args, pattern) {
+    const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+    const lines = createInterface({ input: child.stdout })
+    const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
+    for await (const line of lines) {
+      const found = pattern.exec(line)
+      if (!found) continue
+      clearTimeout(timer)
+      lines.resume()
+      return [new Program(child), found]
+    }
+    throw new Error(`\`${path} ${args.join(' ')}\` printed no ${pattern} within ${PATIENCE} ms`)
+  }
+
+  constructor(child) {
+    this.child = child
+  }
+
+  /** Sends a signal and waits for the end. */
+  async end(signal = 'SIGTERM') {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    this.child.kill(signal)
+    await once(this.child, 'exit')
+  }
+}
+
+/** A TCP proxy on loopback. */
+class Proxy {
+  static async to(host, port) {
+    const proxy = new Proxy()
+    proxy.server = createServer((inner) => {
+      if (proxy.isCut) return inner.destroy()
+      const outer = connect(port, host)
+      for (const [from, to] of [[inner, outer], [outer, inner]]) {
+        proxy.sockets.add(from)
+        from.on('error', () => {}).on('close', () => { proxy.sockets.delete(from); to.destroy() })
+        from.pipe(to)
+      }
+    })
+    proxy.server.listen(0, '127.0.0.1')
+    await once(proxy.server, 'listening')
+    proxy.port = proxy.server.address().port
+    return proxy
+  }
+
+  constructor() {
+    this.sockets = new Set()
+    this.isCut = false
+  }
+
+  /** Closes all connections, and refuses others until `heal`. */
+  cut() {
+    this.isCut = true
+    for (const socket of this.sockets) socket.destroy()
+  }
+
+  heal() {
+    this.isCut = false
+  }
+
+  end() {
+    this.cut()
+    this.server.close()
+  }
+}
+
+const JOBS = `
+[[jobs]]
+name = "report"
+sharding_total_count = 3
+cron = "0 0 3 1 1 ?"
+script = { command = "true" }
+
+[[jobs]]
+name = "broken"
+sharding_total_count = 2
+cron = "0 0 3 1 1 ?"
+script = { command = "false" }
+`
+
+/** A ZooKeeper server, a worker, and a console behind a proxy. */
+export class Namespace {
+  static async start() {
+    const namespace = new Namespace()
+    namespace.folder = await mkdtemp(join(tmpdir(), 'ejob-browser-'))
+    await writeFile(join(namespace.folder, 'jobs.toml'), JOBS)
+    const [server, found] = await Program.start(variable('EJOB_TEST_ZOOKEEPER'), [], /^([\d.]+):(\d+)/)
+    namespace.server = server
+    namespace.registry = `zk://${found[0]}/jobs`
+    await namespace.startWorker()
+    namespace.proxy = await Proxy.to(found[1], Number(found[2]))
+    namespace.console = await Console.start('--registry', `zk://127.0.0.1:${namespace.proxy.port}/jobs`)
+    namespace.home = `${namespace.console.address}/n/jobs`
+    return namespace
+  }
+
+  async startWorker() {
+    const args = ['worker', join(this.folder, 'jobs.toml'), '--registry', this.registry]
+    this.worker = (await Program.start(variable('EJOB'), args, /^ready: /))[0]
+  }
+
+  /** Ends the worker as a crash does, and starts it again. */
+  async crashWorker() {
+    await this.worker.end('SIGKILL')
+    await this.startWorker()
+  }
+
+  /** Runs `ejob` on the registry itself, beside the proxy. */
+  async ejob(...args) {
+    const child = spawn(variable('EJOB'), [...args, '--registry', this.registry], { stdio: 'ignore' })
+    const [code] = await once(child, 'exit')
+    return code
+  }
+
+  async end() {
+    await this.console?.end()
+    this.proxy?.end()
+    await this.worker?.end()
+    await this.server?.end()
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}
