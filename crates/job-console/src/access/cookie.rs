@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderValue};
 
 use super::origin::Origin;
 
-/// What a cookie is for.
+/// Purpose of a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// It ends with the browser's session; the server ends it earlier.
@@ -49,10 +49,11 @@ pub(super) fn set(purpose: Purpose, prefix: &str, is_secure: bool, id: &str) -> 
     value(&name(purpose, prefix, is_secure), is_secure, id, purpose.age())
 }
 
-/// Returns the cookies that remove one.
-pub(super) fn remove(purpose: Purpose, prefix: &str) -> [HeaderValue; 2] {
-    [true, false]
-        .map(|is_secure| value(&name(purpose, prefix, is_secure), is_secure, "", "; Max-Age=0"))
+/// Returns the cookies that remove the one of a session.
+pub(super) fn remove(prefix: &str) -> [HeaderValue; 2] {
+    [true, false].map(|is_secure| {
+        value(&name(Purpose::Session, prefix, is_secure), is_secure, "", "; Max-Age=0")
+    })
 }
 
 fn value(name: &str, is_secure: bool, id: &str, rest: &str) -> HeaderValue {

@@ -78,7 +78,7 @@ async fn show(State(shared): State<Shared>, Query(page): Query<NextPage>) -> Res
 
 impl SignInPage {
     /// Returns the page with the ways to sign in of a console.
-    fn of(shared: &Shared, next: String) -> Self {
+    pub(super) fn of(shared: &Shared, next: String) -> Self {
         #[cfg(feature = "oidc")]
         let provider = shared.access.oidc.as_ref().map(|provider| {
             let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
@@ -154,8 +154,7 @@ async fn sign_out(
     if let Some((user, _)) = &ended {
         shared.access.log.signed_out(user, origin.client);
     }
-    let removed = cookie::remove(Purpose::Session, &shared.prefix);
-    let removed = removed.map(|cookie| (SET_COOKIE, cookie));
+    let removed = cookie::remove(&shared.prefix).map(|cookie| (SET_COOKIE, cookie));
     if is_json(&headers) {
         return (StatusCode::NO_CONTENT, AppendHeaders(removed)).into_response();
     }

@@ -48,7 +48,9 @@ type Caller = (&'static str, Role, &'static str);
 
 /// Returns the documented roles of each permission.
 fn documented() -> BTreeMap<String, Vec<Role>> {
-    let rows = DOCUMENT.lines().filter_map(|line| {
+    let table = DOCUMENT.split_once("## Roles and permissions\n").unwrap().1;
+    let table = table.split_once("\n## ").unwrap().0;
+    let rows = table.lines().filter_map(|line| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let [_, name, _, roles @ .., _] = &cells[..] else { return None };
         let name = name.strip_prefix('`')?.strip_suffix('`')?;

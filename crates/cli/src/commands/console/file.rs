@@ -76,6 +76,7 @@ fn prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Prefix>, 
 
 impl Reference {
     /// Returns the reference as it stands in the file.
+    #[cfg(feature = "oidc")]
     pub(super) fn text(&self) -> String {
         match &self.0 {
             SecretSource::Variable(name) => format!("${{env:{name}}}"),

@@ -7,16 +7,18 @@ use axum::Extension;
 use axum::extract::{Query, State};
 use axum::http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::{AppendHeaders, IntoResponse, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
 use url::Url;
 
+use super::claims::NoCaller;
+use super::pending::SignIn;
 use super::provider::{Fault, Provider, Signed};
 use super::{BEGIN, CALLBACK};
 use crate::access::cookie::{self, Purpose};
-use crate::access::form::{Files, document};
+use crate::access::form::{Files, SignInPage, document, render};
 use crate::access::origin::Origin;
 use crate::access::secret::random_id;
 use crate::access::sessions::Holder;
@@ -64,6 +66,15 @@ enum Denied {
     TooMany(u64),
 }
 
+/// A sign-in that does not end with a session.
+struct Refused {
+    denied: Denied,
+    /// Reason for the log.
+    reason: String,
+    /// Address of the page that follows, if the user begins again.
+    next: String,
+}
+
 async fn begin(
     State(shared): State<Shared>,
     Extension(origin): Extension<Origin>,
@@ -75,14 +86,14 @@ async fn begin(
     // Sign-ins in several tabs share the cookie.
     let browser = cookie::read(Purpose::SignIn, &shared.prefix, &headers, &origin);
     let browser = browser.unwrap_or_else(random_id);
-    match provider.begin(&shared.prefix, &browser, origin.client, next).await {
+    match provider.begin(&shared.prefix, &browser, origin.client, next.clone()).await {
         Ok(url) => {
             let is_secure = provider.settings.address.scheme() == "https";
             let cookie = cookie::set(Purpose::SignIn, &shared.prefix, is_secure, &browser);
-            (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie)], [(LOCATION, url.to_string())])
-                .into_response()
+            let headers = [(SET_COOKIE, cookie)];
+            (StatusCode::SEE_OTHER, headers, [(LOCATION, url.to_string())]).into_response()
         }
-        Err(fault) => refuse(&shared, &Denied::of(&fault), &fault.to_string(), None, origin.client),
+        Err(fault) => Refused::of(&fault, next).answer(&shared, origin.client),
     }
 }
 
@@ -94,58 +105,59 @@ async fn complete(
 ) -> Response {
     let Some(provider) = provider(&shared) else { return without_provider(&shared) };
     let (access, client) = (&shared.access, origin.client);
-    if let Err(wait) = access.limit.begin(None, client) {
-        return refuse(&shared, &Denied::TooMany(seconds(wait)), "too many sign-ins", None, client);
-    }
     let browser = cookie::read(Purpose::SignIn, &shared.prefix, &headers, &origin);
-    let state = returned.state.as_deref().unwrap_or_default();
-    let sign_in = provider.sign_ins.take(state, &browser.unwrap_or_default());
-    let Some(sign_in) = sign_in else {
-        return refuse(&shared, &Denied::Unknown, "unknown state", None, client);
-    };
-    if let Some(issuer) = returned.iss.filter(|issuer| issuer != provider.issuer()) {
-        let reason = format!("the answer is from the issuer {issuer:?}");
-        return refuse(&shared, &Denied::Invalid, &reason, None, client);
-    }
-    let code = match (returned.code, returned.error) {
-        (Some(code), None) if (1..=MAX_CODE).contains(&code.len()) => code,
-        (_, error) => {
-            let denied = Denied::Refused(error_kind(error.as_deref()));
-            return refuse(&shared, &denied, &denied.to_string(), None, client);
+    let signed = match access.limit.begin(None, client) {
+        Ok(()) => check(&shared, provider, &browser.unwrap_or_default(), returned).await,
+        Err(wait) => {
+            Err(Refused::new(Denied::TooMany(seconds(wait)), "too many sign-ins", shared.href("/")))
         }
     };
-    let secrets = (sign_in.nonce, sign_in.verifier);
-    match provider.complete(&shared.prefix, code, secrets).await {
-        Ok(signed) => signed_in(&shared, provider, signed, sign_in.next, client),
-        Err(fault) => {
-            if matches!(fault, Fault::Unusable(_)) {
+    let (signed, next) = match signed {
+        Ok(signed) => signed,
+        Err(refused) => {
+            if matches!(refused.denied, Denied::Unusable) {
                 access.limit.withdraw(None, client);
             }
-            let denied = Denied::of(&fault);
-            let user = if let Denied::NoRole(user) = &denied { Some(user.as_str()) } else { None };
-            refuse(&shared, &denied, &fault.to_string(), user, client)
+            return refused.answer(&shared, client);
         }
-    }
-}
-
-/// Starts the session of a user.
-fn signed_in(
-    shared: &Shared,
-    provider: &Provider,
-    signed: Signed,
-    next: String,
-    client: Option<IpAddr>,
-) -> Response {
-    let access = &shared.access;
+    };
     access.limit.succeed(None, client);
     let name = signed.caller.name.clone();
     access.log.signed_in(&name, signed.caller.role, client);
     let id = access.sessions.start(&name, Holder::Provider(Arc::new(signed)));
     let is_secure = provider.settings.address.scheme() == "https";
-    let session = cookie::set(Purpose::Session, &shared.prefix, is_secure, &id);
-    let ended = cookie::remove(Purpose::SignIn, &shared.prefix).map(|cookie| (SET_COOKIE, cookie));
-    let cookies = AppendHeaders([(SET_COOKIE, session)]);
-    (StatusCode::SEE_OTHER, AppendHeaders(ended), cookies, [(LOCATION, next)]).into_response()
+    let cookie = cookie::set(Purpose::Session, &shared.prefix, is_secure, &id);
+    (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie)], [(LOCATION, next)]).into_response()
+}
+
+/// Checks what the provider has added to the address, and returns the user and the next page.
+async fn check(
+    shared: &Shared,
+    provider: &Provider,
+    browser: &str,
+    returned: Returned,
+) -> Result<(Signed, String), Refused> {
+    let sign_in = provider.sign_ins.take(returned.state.as_deref().unwrap_or_default(), browser);
+    let Some(SignIn { nonce, verifier, next, .. }) = sign_in else {
+        return Err(Refused::new(Denied::Unknown, "unknown state", shared.href("/")));
+    };
+    if let Some(issuer) = returned.iss.filter(|issuer| issuer != provider.issuer()) {
+        let reason = format!("the answer is from the issuer {issuer:?}");
+        return Err(Refused::new(Denied::Invalid, reason, next));
+    }
+    let code = match (returned.code, returned.error) {
+        (Some(code), None) if (1..=MAX_CODE).contains(&code.len()) => code,
+        (_, error) => {
+            let denied = Denied::Refused(error_kind(error.as_deref()));
+            let reason = denied.to_string();
+            return Err(Refused::new(denied, reason, next));
+        }
+    };
+    let completed = provider.complete(&shared.prefix, code, (nonce, verifier)).await;
+    match completed {
+        Ok(signed) => Ok((signed, next)),
+        Err(fault) => Err(Refused::of(&fault, next)),
+    }
 }
 
 /// Returns the page after a sign-out that leads to the sign-out at the provider.
@@ -168,38 +180,39 @@ fn without_provider(shared: &Shared) -> Response {
     Problem::not_found("no-sign-in-page", detail).into_response()
 }
 
-fn refuse(
-    shared: &Shared,
-    denied: &Denied,
-    reason: &str,
-    user: Option<&str>,
-    client: Option<IpAddr>,
-) -> Response {
-    shared.access.log.refused(reason, user, client);
-    let (status, code) = match denied {
-        Denied::Unknown => (StatusCode::BAD_REQUEST, "sign-in-unknown"),
-        Denied::Refused(_) | Denied::Invalid => (StatusCode::UNAUTHORIZED, "sign-in-refused"),
-        Denied::Unusable => (StatusCode::BAD_GATEWAY, "identity-provider"),
-        Denied::NoRole(_) => (StatusCode::FORBIDDEN, "no-role"),
-        Denied::TooMany(_) => (StatusCode::TOO_MANY_REQUESTS, "too-many-sign-ins"),
-    };
-    let mut response = Problem::new(status, code, denied.to_string()).into_response();
-    if let Denied::TooMany(wait) = denied {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(*wait));
+impl Refused {
+    fn new(denied: Denied, reason: impl Into<String>, next: String) -> Self {
+        Self { denied, reason: reason.into(), next }
     }
-    response
-}
 
-impl Denied {
-    fn of(fault: &Fault) -> Self {
-        use super::claims::NoCaller;
-        match fault {
-            Fault::Unusable(_) => Self::Unusable,
+    fn of(fault: &Fault, next: String) -> Self {
+        let denied = match fault {
+            Fault::Unusable(_) => Denied::Unusable,
             Fault::Token(_) | Fault::NoCaller(NoCaller::Nameless(_) | NoCaller::Name { .. }) => {
-                Self::Invalid
+                Denied::Invalid
             }
-            Fault::NoCaller(NoCaller::Roleless { user, .. }) => Self::NoRole(user.clone()),
+            Fault::NoCaller(NoCaller::Roleless { user, .. }) => Denied::NoRole(user.clone()),
+        };
+        Self::new(denied, fault.to_string(), next)
+    }
+
+    /// Returns the sign-in page with the problem, so that the user can begin again.
+    fn answer(self, shared: &Shared, client: Option<IpAddr>) -> Response {
+        let (status, user) = match &self.denied {
+            Denied::Unknown => (StatusCode::BAD_REQUEST, None),
+            Denied::Refused(_) | Denied::Invalid => (StatusCode::UNAUTHORIZED, None),
+            Denied::Unusable => (StatusCode::BAD_GATEWAY, None),
+            Denied::NoRole(user) => (StatusCode::FORBIDDEN, Some(user.as_str())),
+            Denied::TooMany(_) => (StatusCode::TOO_MANY_REQUESTS, None),
+        };
+        shared.access.log.refused(&self.reason, user, client);
+        let page = SignInPage::of(shared, self.next);
+        let page = SignInPage { problem: Some(self.denied.to_string()), ..page };
+        let mut response = (status, render(&page)).into_response();
+        if let Denied::TooMany(wait) = self.denied {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait));
         }
+        response
     }
 }
 

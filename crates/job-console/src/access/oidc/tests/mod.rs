@@ -135,13 +135,16 @@ fn session_of(response: &Response<Body>) -> Option<String> {
     Some(cookie.split_once(';').unwrap().0.to_owned())
 }
 
-/// Checks that a response is this problem, and that it starts no session.
-async fn assert_refused(case: &str, response: Response<Body>, (status, code): (u16, &str)) {
+/// Checks that a response is the sign-in page with a problem, and that it starts no session.
+async fn assert_refused(case: &str, response: Response<Body>, (status, problem): (u16, &str)) {
     assert_eq!(session_of(&response), None, "{case}");
     let found = response.status().as_u16();
-    let body = text(response).await;
-    let problem: Value = serde_json::from_str(&body).unwrap_or_else(|_| panic!("{case}: {body}"));
-    assert_eq!((found, problem["code"].as_str()), (status, Some(code)), "{case}: {problem}");
+    let page = text(response).await;
+    let shown = page.split_once(r#"role="alert">"#).unwrap_or_else(|| panic!("{case}: {page}")).1;
+    let shown = shown.split_once("</p>").unwrap().0;
+    assert_eq!(found, status, "{case}: {shown}");
+    assert!(shown.contains(problem), "{case}: {shown}");
+    assert!(page.contains(BEGIN), "the user can begin again: {page}");
 }
 
 fn no_retry() -> Bounds {
@@ -194,8 +197,8 @@ async fn user_signs_in_with_pkce_and_out_at_the_provider() {
 #[tokio::test]
 async fn token_that_is_not_for_this_sign_in_is_refused() {
     type Change = fn(&mut Script);
-    const INVALID: (u16, &str) = (401, "sign-in-refused");
-    const UNUSABLE: (u16, &str) = (502, "identity-provider");
+    const INVALID: (u16, &str) = (401, "answer is not valid");
+    const UNUSABLE: (u16, &str) = (502, "cannot be used");
     fn claim(script: &mut Script, name: &str, value: Value) {
         script.claims.insert(name.to_owned(), value);
     }
@@ -211,8 +214,12 @@ async fn token_that_is_not_for_this_sign_in_is_refused() {
         ("symmetric algorithm", |s| s.signing = Signing::Symmetric, INVALID),
         ("unknown key", |s| s.key = "unknown", INVALID),
         ("no name", |s| claim(s, "preferred_username", Value::Null), INVALID),
-        ("no role", |s| claim(s, "groups", json!(["other"])), (403, "no-role")),
-        ("no groups", |s| claim(s, "groups", Value::Null), (403, "no-role")),
+        (
+            "no role",
+            |s| claim(s, "groups", json!(["other"])),
+            (403, "&quot;anna&quot; has no role"),
+        ),
+        ("no groups", |s| claim(s, "groups", Value::Null), (403, "has no role")),
         ("refused code", |s| s.broken = Some(("/token", Broken::Status(400))), UNUSABLE),
         ("failing provider", |s| s.broken = Some(("/token", Broken::Status(500))), UNUSABLE),
         ("endless answer", |s| s.broken = Some(("/token", Broken::Endless)), UNUSABLE),
@@ -229,7 +236,7 @@ async fn token_that_is_not_for_this_sign_in_is_refused() {
 
 #[tokio::test]
 async fn answer_counts_once_for_the_browser_that_has_begun() {
-    const UNKNOWN: (u16, &str) = (400, "sign-in-unknown");
+    const UNKNOWN: (u16, &str) = (400, "has expired");
     let stage = Stage::new().await;
     let begun = stage.begin("").await;
     let state = &begun.query["state"];
@@ -248,10 +255,15 @@ async fn answer_counts_once_for_the_browser_that_has_begun() {
 
     let path =
         |begun: &Begun, rest: &str| format!("{CALLBACK}?state={}&{rest}", begun.query["state"]);
-    for rest in ["error=access_denied", "code=", "error=%3Cb%3E", "code=c&iss=http://localhost:1"] {
+    for (rest, problem) in [
+        ("error=access_denied", "refused the sign-in: access_denied."),
+        ("error=%3Cb%3E", "refused the sign-in: without a reason."),
+        ("code=", "refused the sign-in: without a reason."),
+        ("code=c&iss=http://localhost:1", "answer is not valid"),
+    ] {
         let begun = stage.begin("").await;
         let refused = stage.get(&path(&begun, rest), &begun.cookie).await;
-        assert_refused(rest, refused, (401, "sign-in-refused")).await;
+        assert_refused(rest, refused, (401, problem)).await;
     }
     let begun = stage.begin("").await;
     let rest = format!("code=c&iss={}", stage.provider.issuer);
@@ -284,14 +296,14 @@ async fn rotated_key_is_fetched_at_a_bounded_rate() {
     stage.script(|script| script.key = "unknown");
     for _ in 0..3 {
         let refused = stage.returned(&stage.begin("").await).await;
-        assert_refused("unknown key", refused, (401, "sign-in-refused")).await;
+        assert_refused("unknown key", refused, (401, "answer is not valid")).await;
     }
     assert_eq!(stage.provider.count("/jwks"), 1, "the keys were fetched a moment ago");
 }
 
 #[tokio::test]
 async fn provider_that_cannot_be_used_is_reported_until_it_answers() {
-    const UNUSABLE: (u16, &str) = (502, "identity-provider");
+    const UNUSABLE: (u16, &str) = (502, "cannot be used");
     let far = json!("http://login.example/authorize");
     for (case, broken, settings) in [
         ("down", Some(("/settings", Broken::Status(503))), None),
@@ -331,7 +343,7 @@ async fn failed_sign_ins_of_an_address_have_to_wait() {
     }
     let refused = stage.get(&path, "").await;
     assert!(refused.headers().contains_key("retry-after"));
-    assert_refused("too many", refused, (429, "too-many-sign-ins")).await;
+    assert_refused("too many", refused, (429, "too many attempts")).await;
 }
 
 #[tokio::test(start_paused = true)]
