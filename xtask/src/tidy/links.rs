@@ -6,7 +6,8 @@ use std::path::Path;
 use super::Violation;
 use super::files::Source;
 
-/// Folder of the documents. Its index lists the pages of a folder that has no index of its own.
+/// Folder of the documents. A page is in the index of its folder, or of the nearest folder above
+/// that has one.
 const DOCUMENTS: &str = "docs";
 
 /// Checks the links of all pages, and the indexes of the documents.
@@ -48,9 +49,10 @@ fn not_listed_once(page: &Source, pages: &[&Source]) -> Option<Violation> {
     if Path::new(folder).iter().next()? != DOCUMENTS || (is_index && folder == DOCUMENTS) {
         return None;
     }
-    let find = |path: String| pages.iter().find(|page| page.path == path);
-    let own = find(format!("{folder}/README.md")).filter(|_| !is_index);
-    let index = own.or_else(|| find(format!("{DOCUMENTS}/README.md")));
+    // An index is listed in the one above.
+    let folders = Path::new(folder).ancestors().skip(usize::from(is_index));
+    let mut indexes = folders.map(|folder| format!("{}/README.md", folder.display()));
+    let index = indexes.find_map(|path| pages.iter().find(|page| page.path == path));
     let listed = index.map_or(0, |index| {
         let targets = links(&index.text).into_iter().map(|(_, link)| resolve(&index.path, link));
         targets.filter(|target| *target == page.path).count()
@@ -151,8 +153,26 @@ mod tests {
         let decisions = || page("docs/adr/README.md", "[1](1.md)");
         let all = "[a](a.md) [b](how-to/b.md) [d](adr/README.md)";
         let index = |text: &str| page("docs/README.md", text);
-        let rows: [(&str, Vec<Source>, &[&str]); 4] = [
+        let nested = || page("docs/adr/how-to/1.md", "");
+        let two = page("docs/adr/README.md", "[1](1.md) [h](how-to/1.md)");
+        let rows: [(&str, Vec<Source>, &[&str]); 6] = [
             ("complete", vec![a(), guide(), decision(), decisions(), index(all)], &[]),
+            (
+                "in the nearest index",
+                vec![decision(), nested(), two, index("[d](adr/README.md)")],
+                &[],
+            ),
+            (
+                "not in the nearest index",
+                vec![
+                    nested(),
+                    decision(),
+                    decisions(),
+                    index("[d](adr/README.md) [h](adr/how-to/1.md)"),
+                ],
+                &["docs/adr/how-to/1.md:0 page is listed 0 times instead of once in \
+                   docs/adr/README.md"],
+            ),
             (
                 "no index",
                 vec![a()],

@@ -7,6 +7,7 @@ mod links;
 mod paths;
 mod repository;
 mod rust;
+mod translations;
 mod wording;
 
 use std::fmt;
@@ -91,6 +92,7 @@ fn violations(root: &Path) -> Result<Vec<Violation>, Error> {
     violations.extend(java::check(root)?);
     violations.extend(paths::check(&sources));
     violations.extend(links::check(root, &sources));
+    violations.extend(translations::check(&sources));
     violations.sort();
     Ok(violations)
 }

@@ -1,0 +1,107 @@
+//! Chinese pages: each names its English original, and the text of it that was translated.
+
+use sha2::{Digest as _, Sha256};
+
+use super::Violation;
+use super::files::Source;
+
+/// Folder of the Chinese pages.
+const FOLDER: &str = "docs/zh/";
+
+/// Bytes of the digest that a page names, two digits each.
+const DIGEST_BYTES: usize = 6;
+
+const NO_ORIGIN: &str =
+    "Chinese page does not begin with `<!-- Translation of PAGE.md, SHA-256 DIGITS -->`";
+
+/// Checks that the original of each Chinese page exists and has not changed since.
+pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
+    let is_page = |source: &&Source| !source.is_rust() && source.path.starts_with(FOLDER);
+    sources.iter().filter(is_page).filter_map(|page| outdated(page, sources)).collect()
+}
+
+fn outdated(page: &Source, sources: &[Source]) -> Option<Violation> {
+    let first = page.text.lines().next().unwrap_or_default();
+    let violation = |rule: String| Some(Violation::new(&page.path, 1, rule, first));
+    let Some((path, digits)) = origin(first) else {
+        return violation(NO_ORIGIN.to_owned());
+    };
+    let Some(original) = sources.iter().find(|source| source.path == path) else {
+        return violation(format!("translated page {path} does not exist"));
+    };
+    let present = digest(&original.text);
+    if digits == present {
+        return None;
+    }
+    violation(format!(
+        "translation of {path} is older than it: translate the changes and set the hash to \
+         {present}"
+    ))
+}
+
+/// Returns the path of the original and the digits of its digest, from a page's first line.
+fn origin(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("<!-- Translation of ")?.strip_suffix(" -->")?.split_once(", SHA-256 ")
+}
+
+/// Returns the first digits of a text's SHA-256.
+fn digest(text: &str) -> String {
+    Sha256::digest(text).iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Digest of "abc", a test vector of FIPS 180-2.
+    const ABC: &str = "ba7816bf8f01";
+
+    fn rules(original: &str, translation: &str) -> Vec<String> {
+        let page = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
+        let sources = [
+            page("docs/a.md", original),
+            page("docs/zh/a.md", translation),
+            page("docs/zh/code.rs", "// no page"),
+        ];
+        let found = check(&sources);
+        found.iter().map(|found| format!("{}:{} {}", found.file, found.line, found.rule)).collect()
+    }
+
+    #[test]
+    fn translation_of_the_present_text_is_accepted() {
+        let page = format!("<!-- Translation of docs/a.md, SHA-256 {ABC} -->\n# 标题\n");
+        assert_eq!(rules("abc", &page), Vec::<String>::new());
+    }
+
+    #[test]
+    fn translation_of_an_earlier_text_is_reported_with_the_present_hash() {
+        let page = "<!-- Translation of docs/a.md, SHA-256 000000000000 -->\n";
+        let expected = "docs/zh/a.md:1 translation of docs/a.md is older than it: translate the \
+                        changes and set the hash to ba7816bf8f01";
+        assert_eq!(rules("abc", page), [expected]);
+    }
+
+    #[test]
+    fn shortened_hash_is_not_accepted() {
+        let page = "<!-- Translation of docs/a.md, SHA-256 ba7816 -->\n";
+        assert_eq!(rules("abc", page).len(), 1);
+    }
+
+    #[test]
+    fn page_without_an_existing_original_is_reported() {
+        let no_origin = format!("docs/zh/a.md:1 {NO_ORIGIN}");
+        let missing = "docs/zh/a.md:1 translated page docs/gone.md does not exist".to_owned();
+        let gone = format!("<!-- Translation of docs/gone.md, SHA-256 {ABC} -->");
+        let late = format!("# 标题\n<!-- Translation of docs/a.md, SHA-256 {ABC} -->\n");
+        let rows = [
+            ("", &no_origin),
+            ("# 标题\n", &no_origin),
+            (late.as_str(), &no_origin),
+            ("<!-- Translation of docs/a.md -->", &no_origin),
+            (gone.as_str(), &missing),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(rules("abc", text), [expected.as_str()], "{text}");
+        }
+    }
+}
