@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use coordination::{JobName, ServerIp};
 use maud::{Markup, html};
-use operations::{JobLine, JobSnapshot, JobState};
+use operations::{Attention, JobLine, JobSnapshot, JobState};
 
 use super::bulk;
 use super::cx::Cx;
+use super::locale::Lang;
 use super::query::encoded;
 use super::request::PageRequest;
 use super::shell::{Body, Section};
@@ -19,14 +20,17 @@ use crate::namespaces::is_on_server;
 
 /// Word of the filter for all jobs that need attention.
 const ATTENTION: &str = "ATTENTION";
-const STATES: [JobState; 7] = [
-    JobState::Ok,
-    JobState::Failing,
-    JobState::Crashed,
-    JobState::Resharding,
-    JobState::Paused,
-    JobState::Disabled,
-    JobState::NoInstance,
+/// Words of the filter for jobs whose rows show this status.
+const STATUSES: [&str; 9] = [
+    "OK",
+    "FAILING",
+    "CRASHED",
+    "INVALID",
+    "LATE",
+    "RESHARDING",
+    "PAUSED",
+    "DISABLED",
+    "NO_INSTANCE",
 ];
 
 /// Columns by which the list can be sorted.
@@ -98,9 +102,32 @@ fn filtered<'a>(cx: &'a Cx<'_>) -> Vec<&'a JobLine> {
 }
 
 fn has_status(cx: &Cx<'_>, job: &JobLine, status: &str) -> bool {
+    let attention = job.attention(cx.now.as_millisecond());
+    let shown = match attention {
+        Some(Attention::Crashed) => "CRASHED",
+        Some(Attention::InvalidConfig) => "INVALID",
+        Some(Attention::Failing) => "FAILING",
+        Some(Attention::Late) => "LATE",
+        Some(Attention::NoInstance) => "NO_INSTANCE",
+        Some(Attention::Resharding) => "RESHARDING",
+        Some(Attention::Paused) => "PAUSED",
+        None => job.status.as_str(),
+    };
+    shown == status || (status == ATTENTION && attention.is_some())
+}
+
+/// Returns the label of a word of the filter, which is the one that the rows have.
+fn status_label(lang: Lang, status: &str) -> String {
     match status {
-        ATTENTION => job.attention(cx.now.as_millisecond()).is_some(),
-        status => job.status.as_str() == status,
+        "FAILING" => lang.attention(Attention::Failing),
+        "CRASHED" => lang.attention(Attention::Crashed),
+        "INVALID" => lang.attention(Attention::InvalidConfig),
+        "LATE" => lang.attention(Attention::Late),
+        "RESHARDING" => lang.attention(Attention::Resharding),
+        "PAUSED" => lang.attention(Attention::Paused),
+        "DISABLED" => lang.job_state(JobState::Disabled),
+        "NO_INSTANCE" => lang.attention(Attention::NoInstance),
+        _ => lang.job_state(JobState::Ok),
     }
 }
 
@@ -210,11 +237,9 @@ fn states(cx: &Cx<'_>, jobs: &[&JobLine], chosen: Option<&str>) -> Markup {
             @if urgent > 0 || chosen == Some(ATTENTION) {
                 (link(ATTENTION, lang.needs_attention(), urgent))
             }
-            @for state in STATES {
-                @let n = count(state.as_str());
-                @if n > 0 || chosen == Some(state.as_str()) {
-                    (link(state.as_str(), lang.job_state(state), n))
-                }
+            @for status in STATUSES {
+                @let n = count(status);
+                @if n > 0 || chosen == Some(status) { (link(status, status_label(lang, status), n)) }
             }
         }
     }

@@ -81,7 +81,7 @@ impl Lang {
             ),
             "pause" => self.pick(
                 "Paused instances keep their items but start nothing, and miss their fires. Present runs go on.",
-                "暂停的实例保留分片但不启动任何运行，会错过触发。当前运行继续。",
+                "暂停的实例保留分片但不启动任何运行，会漏掉触发。当前运行继续。",
             ),
             "resume" => self.pick(
                 "Paused instances start their items again at the next fire.",

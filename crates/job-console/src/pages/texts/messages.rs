@@ -206,7 +206,7 @@ messages! {
     median() "Median" | "中位数";
     median_is(length: &str) "The median of its runs is {length}." | "其运行的中位数为 {length}。";
     slowest() "Slowest" | "最慢";
-    missed() "Missed" | "错过";
+    missed() "Missed" | "漏掉";
     stays_until()
         "The item stays there until its run ends or the session of its instance is lost."
         | "该分片停留在此，直到运行结束或其实例的会话丢失。";

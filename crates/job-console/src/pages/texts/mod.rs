@@ -80,7 +80,7 @@ impl Lang {
             "running" => self.pick("running", "运行中"),
             "unknown" => self.pick("unknown", "未知"),
             "orphaned" => self.pick("orphaned", "等待接管"),
-            "missed" => self.pick("missed", "错过"),
+            "missed" => self.pick("missed", "漏掉"),
             "misfired" => self.pick("misfired", "错过触发"),
             "gap" => self.pick("gap", "空档"),
             other => other.to_owned(),
@@ -142,7 +142,7 @@ impl Lang {
     pub(crate) fn misfire_policy(self, misfire: bool, catches_up: bool) -> String {
         match (misfire, catches_up) {
             (_, true) => {
-                self.pick("each missed fire gets a run of its own", "每次错过的触发单独补跑")
+                self.pick("each missed fire gets a run of its own", "每次漏掉的触发单独补跑")
             }
             (true, false) => self.pick(
                 "fires that meet a running item run once afterwards",

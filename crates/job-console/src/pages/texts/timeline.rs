@@ -31,10 +31,10 @@ impl Lang {
         match kind {
             "operator" => self.pick("operator action", "操作"),
             "configuration" => self.pick("configuration replaced", "配置被替换"),
-            "missed" => self.pick("fire missed", "错过触发"),
-            "misfire_noted" => self.pick("misfire", "错过，稍后补跑"),
+            "missed" => self.pick("fire missed", "漏掉的触发"),
+            "misfire_noted" => self.pick("misfire", "错过触发"),
             "gap" => self.pick("gap", "空档"),
-            "orphaned" => self.pick("run orphaned", "运行失主"),
+            "orphaned" => self.pick("run orphaned", "运行等待接管"),
             "resharded" => self.pick("resharded", "重新分片"),
             "became_leader" => self.pick("leader elected", "选出主节点"),
             "lost_leadership" => self.pick("leadership lost", "失去主节点身份"),

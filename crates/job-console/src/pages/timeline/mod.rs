@@ -133,7 +133,7 @@ fn filters(cx: &Cx<'_>, filter: &Filter) -> Markup {
                 @let id = format!("by-{name}");
                 div.field {
                     label for=(id) { (label) }
-                    input id=(id) name=(name) type="datetime-local" step="0.001"
+                    input id=(id) name=(name) type="datetime-local" step="any"
                         value=(value.map(control_time).unwrap_or_default());
                 }
             }
