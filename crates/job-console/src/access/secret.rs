@@ -128,6 +128,12 @@ pub(super) fn random_id() -> String {
     hex(&bytes)
 }
 
+/// Returns true if a text has the form of [`random_id`].
+#[cfg(feature = "oidc")]
+pub(super) fn is_random_id(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Returns the SHA-256 of a text. A slow hash is needed for passwords only: a random secret of 256
 /// bits cannot be guessed.
 pub(super) fn digest(text: &str) -> [u8; 32] {

@@ -27,6 +27,8 @@ use crate::routes::Routes;
 
 /// Most bytes of the body of a sign-in.
 const MAX_BODY: usize = 16 << 10;
+/// Longest address of a page that follows a sign-in, in bytes. Others lead to the first page.
+const MAX_NEXT: usize = 2048;
 
 /// Longest time that a sign-in waits for the ones before it.
 const QUEUE: Duration = Duration::from_secs(5);
@@ -275,7 +277,8 @@ pub(super) fn next_address(shared: &Shared, next: &str) -> String {
     let rest = next.strip_prefix(prefix).filter(|rest| rest.starts_with('/'));
     // A browser takes a backslash for a slash, and leaves control characters out.
     let is_plain = next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    if is_relative && is_plain && rest.is_some_and(|rest| !rest.starts_with("//")) {
+    let is_short = next.len() <= MAX_NEXT;
+    if is_relative && is_plain && is_short && rest.is_some_and(|rest| !rest.starts_with("//")) {
         next.to_owned()
     } else {
         shared.href("/")

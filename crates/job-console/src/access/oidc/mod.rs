@@ -29,7 +29,7 @@ pub(super) const CALLBACK: &str = "/sign-in/oidc/callback";
 pub(super) const BEGIN: &str = "/sign-in/oidc";
 
 /// Shortest and longest time of a session.
-const SESSION: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(30 * 24 * 60 * 60)];
+const SESSION: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(24 * 60 * 60)];
 
 /// An identity provider that signs users in by OpenID Connect.
 ///
@@ -191,12 +191,12 @@ impl Oidc {
     /// provider takes effect at the next sign-in.
     ///
     /// # Errors
-    /// [`AccessError::Provider`] if it is not from 1 minute to 30 days.
+    /// [`AccessError::Provider`] if it is not from 1 minute to 24 hours.
     pub fn session(mut self, longest: Duration) -> Result<Self, AccessError> {
         let [min, max] = SESSION;
         if !(min..=max).contains(&longest) {
             let given = format!("{longest:?}");
-            return Err(invalid("session", &given, "a duration from 1m to 30d"));
+            return Err(invalid("session", &given, "a duration from 1m to 24h"));
         }
         self.session = longest;
         Ok(self)
@@ -226,7 +226,9 @@ fn secure_url(field: &'static str, text: &str) -> Result<Url, AccessError> {
     let url = url.filter(|url| url.username().is_empty() && url.password().is_none());
     let valid =
         "an https address, or an http address of this machine such as http://localhost:8080";
-    url.filter(|url| url.fragment().is_none()).ok_or_else(|| invalid(field, text, valid))
+    // An address with a user may have a password, too.
+    let shown = if text.contains('@') { "an address with a user" } else { text };
+    url.filter(|url| url.fragment().is_none()).ok_or_else(|| invalid(field, shown, valid))
 }
 
 /// Returns true if a network cannot read what is sent to an address.

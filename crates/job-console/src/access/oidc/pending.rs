@@ -57,10 +57,11 @@ impl SignIns {
         all.insert(digest(state), sign_in);
     }
 
-    /// Removes and returns a sign-in, if it was begun by this browser. A state counts once.
-    pub(super) fn take(&self, state: &str, browser: &str) -> Option<SignIn> {
+    /// Removes and returns a sign-in, if it was begun by the browser with this cookie. A state counts
+    /// once, and a request without the cookie is from another browser.
+    pub(super) fn take(&self, state: &str, browser: Option<&str>) -> Option<SignIn> {
         let sign_in = self.0.lock().remove(&digest(state))?;
-        let is_browser = bool::from(sign_in.browser.ct_eq(&digest(browser)));
+        let is_browser = bool::from(sign_in.browser.ct_eq(&digest(browser?)));
         (is_browser && sign_in.is_valid(Instant::now())).then_some(sign_in)
     }
 }

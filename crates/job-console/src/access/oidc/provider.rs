@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use openidconnect::core::{
-    CoreClient, CoreClientAuthMethod, CoreIdToken, CoreJwsSigningAlgorithm, CoreResponseType,
+    CoreClient, CoreClientAuthMethod, CoreErrorResponseType, CoreIdToken, CoreJwsSigningAlgorithm,
+    CoreResponseType,
 };
 use openidconnect::{
     AuthType, AuthenticationFlow, AuthorizationCode, ClaimsVerificationError, ClientId,
     ClientSecret, CsrfToken, IdTokenVerifier, IssuerUrl, JsonWebKeySet, LogoutRequest, Nonce,
     PkceCodeChallenge, PkceCodeVerifier, PostLogoutRedirectUrl, ProviderMetadataWithLogout,
-    RedirectUrl, Scope, SignatureVerificationError, TokenResponse as _,
+    RedirectUrl, RequestTokenError, Scope, SignatureVerificationError, TokenResponse as _,
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::Mutex;
@@ -266,7 +267,15 @@ impl Provider {
         let request = relying.exchange_code(AuthorizationCode::new(code));
         let request = request.map_err(|error| unusable(causes(&error)))?;
         let answer = request.set_pkce_verifier(verifier).request_async(&self.http).await;
-        let answer = answer.map_err(|error| unusable(causes(&error)))?;
+        let answer = answer.map_err(|error| match &error {
+            // The user has to begin again: the code is wrong, was used, or has expired.
+            RequestTokenError::ServerResponse(refused)
+                if *refused.error() == CoreErrorResponseType::InvalidGrant =>
+            {
+                Fault::Token(causes(&error))
+            }
+            _ => unusable(causes(&error)),
+        })?;
         let token = answer.id_token().cloned();
         token.ok_or_else(|| unusable("its answer has no ID token".to_owned()))
     }

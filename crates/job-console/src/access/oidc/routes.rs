@@ -20,7 +20,7 @@ use super::{BEGIN, CALLBACK};
 use crate::access::cookie::{self, Purpose};
 use crate::access::form::{Files, SignInPage, document, render};
 use crate::access::origin::Origin;
-use crate::access::secret::random_id;
+use crate::access::secret::{is_random_id, random_id};
 use crate::access::sessions::Holder;
 use crate::access::sign_in::{NextPage, next_address, seconds};
 use crate::console::Shared;
@@ -83,9 +83,9 @@ async fn begin(
 ) -> Response {
     let Some(provider) = provider(&shared) else { return without_provider(&shared) };
     let next = next_address(&shared, &page.next);
-    // Sign-ins in several tabs share the cookie.
+    // Sign-ins in several tabs share the cookie. A value that others can know would bind nothing.
     let browser = cookie::read(Purpose::SignIn, &shared.prefix, &headers, &origin);
-    let browser = browser.unwrap_or_else(random_id);
+    let browser = browser.filter(|id| is_random_id(id)).unwrap_or_else(random_id);
     match provider.begin(&shared.prefix, &browser, origin.client, next.clone()).await {
         Ok(url) => {
             let is_secure = provider.settings.address.scheme() == "https";
@@ -106,10 +106,16 @@ async fn complete(
     let Some(provider) = provider(&shared) else { return without_provider(&shared) };
     let (access, client) = (&shared.access, origin.client);
     let browser = cookie::read(Purpose::SignIn, &shared.prefix, &headers, &origin);
+    let state = returned.state.as_deref().unwrap_or_default();
+    // Any page can send its readers here with a wrong state. That must not lock their address.
+    let Some(sign_in) = provider.sign_ins.take(state, browser.as_deref()) else {
+        let refused = Refused::new(Denied::Unknown, "unknown state", shared.href("/"));
+        return refused.answer(&shared, client);
+    };
     let signed = match access.limit.begin(None, client) {
-        Ok(()) => check(&shared, provider, &browser.unwrap_or_default(), returned).await,
+        Ok(()) => check(&shared, provider, sign_in, returned).await,
         Err(wait) => {
-            Err(Refused::new(Denied::TooMany(seconds(wait)), "too many sign-ins", shared.href("/")))
+            Err(Refused::new(Denied::TooMany(seconds(wait)), "too many sign-ins", sign_in.next))
         }
     };
     let (signed, next) = match signed {
@@ -134,13 +140,10 @@ async fn complete(
 async fn check(
     shared: &Shared,
     provider: &Provider,
-    browser: &str,
+    sign_in: SignIn,
     returned: Returned,
 ) -> Result<(Signed, String), Refused> {
-    let sign_in = provider.sign_ins.take(returned.state.as_deref().unwrap_or_default(), browser);
-    let Some(SignIn { nonce, verifier, next, .. }) = sign_in else {
-        return Err(Refused::new(Denied::Unknown, "unknown state", shared.href("/")));
-    };
+    let SignIn { nonce, verifier, next, .. } = sign_in;
     if let Some(issuer) = returned.iss.filter(|issuer| issuer != provider.issuer()) {
         let reason = format!("the answer is from the issuer {issuer:?}");
         return Err(Refused::new(Denied::Invalid, reason, next));

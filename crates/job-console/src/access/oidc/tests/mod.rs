@@ -202,7 +202,7 @@ async fn token_that_is_not_for_this_sign_in_is_refused() {
     fn claim(script: &mut Script, name: &str, value: Value) {
         script.claims.insert(name.to_owned(), value);
     }
-    let rows: [(&str, Change, (u16, &str)); 17] = [
+    let rows: [(&str, Change, (u16, &str)); 18] = [
         ("wrong nonce", |s| claim(s, "nonce", json!("other")), INVALID),
         ("no nonce", |s| claim(s, "nonce", Value::Null), INVALID),
         ("wrong audience", |s| claim(s, "aud", json!("other")), INVALID),
@@ -220,7 +220,12 @@ async fn token_that_is_not_for_this_sign_in_is_refused() {
             (403, "&quot;anna&quot; has no role"),
         ),
         ("no groups", |s| claim(s, "groups", Value::Null), (403, "has no role")),
-        ("refused code", |s| s.broken = Some(("/token", Broken::Status(400))), UNUSABLE),
+        (
+            "refused code",
+            |s| s.broken = Some(("/token", Broken::Refused)),
+            (401, "answer is not valid"),
+        ),
+        ("refused request", |s| s.broken = Some(("/token", Broken::Status(400))), UNUSABLE),
         ("failing provider", |s| s.broken = Some(("/token", Broken::Status(500))), UNUSABLE),
         ("endless answer", |s| s.broken = Some(("/token", Broken::Endless)), UNUSABLE),
         ("no token", |s| s.broken = Some(("/token", Broken::Empty)), UNUSABLE),
@@ -271,10 +276,33 @@ async fn answer_counts_once_for_the_browser_that_has_begun() {
     assert_eq!(response.status(), StatusCode::SEE_OTHER);
 }
 
+/// Otherwise an attacker's answer of the provider would sign its reader in as the attacker.
+#[tokio::test]
+async fn sign_in_without_a_random_cookie_is_bound_to_a_new_one() {
+    for cookie in ["ejob-sign-in=", "ejob-sign-in=known"] {
+        let stage = Stage::new().await;
+        let response = stage.get(BEGIN, cookie).await;
+        let set = header(&response, "set-cookie");
+        assert!(
+            set.starts_with("ejob-sign-in=") && set.len() > "ejob-sign-in=".len() + 32,
+            "{set}"
+        );
+        let location: Url = header(&response, "location").parse().unwrap();
+        let state =
+            location.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
+        for sent in ["", cookie] {
+            let path = format!("{CALLBACK}?code=c&state={state}");
+            assert_refused(cookie, stage.get(&path, sent).await, (400, "has expired")).await;
+        }
+        assert_eq!(stage.provider.count("/token"), 0);
+    }
+}
+
 #[tokio::test]
 async fn next_page_is_one_of_the_console() {
     let stage = Stage::with("/ejob", Bounds::default(), |oidc| oidc).await;
-    for next in ["//evil.example", "https://evil.example", "/other", "/ejob/%5Cevil"] {
+    let long = format!("/ejob/{}", "n".repeat(2048));
+    for next in ["//evil.example", "https://evil.example", "/other", "/ejob/%5Cevil", &long] {
         let response = stage.returned(&stage.begin(next).await).await;
         assert_eq!(header(&response, "location"), "/ejob/", "{next}");
     }
@@ -337,11 +365,20 @@ async fn provider_that_cannot_be_used_is_reported_until_it_answers() {
 #[tokio::test]
 async fn failed_sign_ins_of_an_address_have_to_wait() {
     let stage = Stage::new().await;
-    let path = format!("{CALLBACK}?code=c&state=x");
-    for _ in 0..20 {
-        assert_eq!(stage.get(&path, "").await.status(), StatusCode::BAD_REQUEST);
+    // A page of another site can load this address again and again.
+    for _ in 0..30 {
+        let unknown = stage.get(&format!("{CALLBACK}?code=c&state=x"), "").await;
+        assert_eq!(unknown.status(), StatusCode::BAD_REQUEST);
     }
-    let refused = stage.get(&path, "").await;
+    let denied = async || {
+        let begun = stage.begin("").await;
+        let path = format!("{CALLBACK}?state={}&error=access_denied", begun.query["state"]);
+        stage.get(&path, &begun.cookie).await
+    };
+    for _ in 0..20 {
+        assert_eq!(denied().await.status(), StatusCode::UNAUTHORIZED);
+    }
+    let refused = denied().await;
     assert!(refused.headers().contains_key("retry-after"));
     assert_refused("too many", refused, (429, "too many attempts")).await;
 }
@@ -378,7 +415,10 @@ fn faults_of_settings_name_field_value_and_valid_values() {
             of("ftp://localhost", "ejob", at),
             "oidc: issuer is \"ftp://localhost\"; valid is an https",
         ),
-        (of("https://u:p@login.example", "ejob", at), "oidc: issuer is"),
+        (
+            of("https://u:p@login.example", "ejob", at),
+            "oidc: issuer is \"an address with a user\"; valid is an https",
+        ),
         (of("https://a.example", "", at), "oidc: client_id is \"\"; valid is 1 to 256"),
         (of("https://a.example", "ejob", "https://b.example/ejob"), "oidc: address is"),
         (oidc().client_secret("s3cret"), "oidc: client_secret is \"no reference\"; valid is ${env"),

@@ -59,6 +59,8 @@ pub(super) enum Broken {
     /// No answer.
     Silent,
     Empty,
+    /// The code is refused.
+    Refused,
 }
 
 /// A provider that runs until it is dropped.
@@ -116,6 +118,10 @@ async fn broken(shared: &Shared, path: &'static str) -> Option<Response> {
             Body::from_stream(futures_util::stream::repeat_with(chunk)).into_response()
         }
         Broken::Silent => std::future::pending().await,
+        Broken::Refused => {
+            let body = Json(json!({ "error": "invalid_grant" }));
+            (StatusCode::BAD_REQUEST, body).into_response()
+        }
         Broken::Empty => {
             Json(json!({ "access_token": "a", "token_type": "bearer" })).into_response()
         }
