@@ -68,6 +68,10 @@ fn units(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         units.push(entry.map_err(Error::file("read", folder))?.path());
     }
     units.sort();
+    if units.is_empty() {
+        let reason = "the folder has no unit".to_owned();
+        return Err(Error::Unit { unit: folder.to_owned(), reason });
+    }
     Ok(units)
 }
 

@@ -78,3 +78,21 @@ async fn worker_answers_probes_and_notifies_its_service_manager() {
     assert_eq!(code, Some(3), "{text}");
     assert!(text.contains("Connection refused"), "{text}");
 }
+
+#[cfg(feature = "console")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn console_notifies_its_service_manager() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
+    let mut command = ejob(folder.path(), &["console", "--demo", "--listen", "127.0.0.1:0"]);
+    command.env("NOTIFY_SOCKET", folder.path().join("notify")).env("WATCHDOG_USEC", "200000");
+    let mut console = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let notice = notified(&socket, "READY=1").await;
+    assert!(notice.contains("STATUS=console: http://127.0.0.1:"), "{notice}");
+    notified(&socket, "WATCHDOG=1").await;
+    let id = console.id().unwrap().to_string();
+    let signal = std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap();
+    assert!(signal.success());
+    notified(&socket, "STOPPING=1").await;
+    assert_eq!(within("the end", console.wait()).await.unwrap().code(), Some(0));
+}

@@ -20,6 +20,7 @@ use reg_center::RegistryCenter;
 use serde_json::json;
 
 use super::history::{StoreArguments, check_exists};
+use super::service::ServiceManager;
 use super::signals::Signals;
 use crate::connect::{ConnectArguments, Place};
 use crate::context::Context;
@@ -234,6 +235,8 @@ impl Site {
             }
         }
         cx.print_line(&format!("sign-in: {sign_in}"));
+        let manager = ServiceManager::begin();
+        manager.ready(&format!("console: {address}"));
         tracing::info!(%address, "the console serves");
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let serving = server.serve(prefix.mount(console.router()), async {
@@ -247,6 +250,7 @@ impl Site {
         };
         let second_signal = async {
             signals.next().await;
+            manager.leaving();
             cx.print_line("leaving: requests are completed; a second signal stops at once");
             drop(stop);
             signals.next().await;
