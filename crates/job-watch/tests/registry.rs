@@ -158,8 +158,7 @@ async fn silences_hold_while_they_are_read_again() {
 #[tokio::test(start_paused = true)]
 async fn watcher_ends_at_an_error_that_no_retry_can_cure() {
     let path = state("/sender");
-    let rejected = Error::Rejected { call: "commit", cause: "quota exceeded".to_owned() };
-    for error in [Error::NotAuthorized { path }, rejected] {
+    for error in [Error::NotAuthorized { path }, Error::Closed] {
         let world = World::new();
         world.put(&short()).await;
         let (center, feed) = Controlled::new(&world, Some(error.clone()));

@@ -89,7 +89,13 @@ impl StoreError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Registry { source, .. } => source.is_retryable() || source.is_session_lost(),
+            // A registry rejects requests while it is overloaded or full, too.
+            Self::Registry { source, .. } => {
+                use reg_center::Error::{Closed, NotAuthorized, Path, TooLarge};
+                let is_permanent =
+                    matches!(source, NotAuthorized { .. } | Closed | Path(_) | TooLarge { .. });
+                !is_permanent
+            }
             Self::Deadline { .. } | Self::Conflict { .. } => true,
             Self::Newer { .. } | Self::Damaged { .. } | Self::TooLarge { .. } => false,
         }

@@ -138,7 +138,7 @@ impl Engine {
                 Err(error) => return Err(error.into()),
             }
         }
-        let is_working = is_current && self.sender.is_sender();
+        let is_working = is_current && self.may_write() && self.sender.is_sender();
         self.working.send_if_modified(|shown| std::mem::replace(shown, is_working) != is_working);
         let mut shown = self.shown.lock();
         shown.is_sender = self.sender.is_sender();
