@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::access::Caller;
 use crate::api::is_api;
-use crate::problem::{Answer, Problem};
+use crate::problem::{Answer, Problem, panic_text};
 use crate::server::MAX_BODY_BYTES;
 
 /// Header with the key of a change.
@@ -105,7 +105,12 @@ pub(crate) async fn run_changes(
         }
     };
     let run = tokio::spawn(tracing::Instrument::in_current_span(run));
-    run.await.unwrap_or_else(|_| panicked().into_response())
+    run.await.unwrap_or_else(|error| {
+        if let Ok(panic) = error.try_into_panic() {
+            tracing::error!(panic = panic_text(&*panic), "a change panicked");
+        }
+        panicked().into_response()
+    })
 }
 
 fn panicked() -> Problem {
@@ -133,8 +138,9 @@ impl Answers {
         let mut running = Running { answers: Arc::clone(&self), identity, is_over: false };
         let response = next.run(Request::from_parts(parts, Body::from(body))).await;
         let (parts, body) = response.into_parts();
-        // Answers of changes are reports in memory, not streams.
-        let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+        // Answers of changes are reports in memory, not streams. Without the whole answer, the drop
+        // of `running` keeps an unknown outcome.
+        let body = to_bytes(body, usize::MAX).await.map_err(|_| panicked())?;
         let content_type = parts.headers.get(CONTENT_TYPE).cloned();
         let answer = Kind { status: parts.status, content_type, body: body.clone() };
         running.end(is_kept(parts.status).then_some(answer));
@@ -179,7 +185,7 @@ fn key(headers: &HeaderMap) -> Answer<Option<String>> {
     Err(Problem::invalid(format!("header Idempotency-Key is {value:?}; {valid}")))
 }
 
-/// A running change, which is forgotten if its handler panics.
+/// A running change. If its handler panics, its outcome is kept as unknown.
 struct Running {
     answers: Arc<Answers>,
     identity: Identity,

@@ -1,5 +1,7 @@
 //! Errors as problem documents (RFC 9457).
 
+use std::any::Any;
+
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -27,6 +29,9 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
+    /// Code of [`loading`](Self::loading).
+    pub(crate) const LOADING: &str = "loading";
+
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Self {
             code,
@@ -47,7 +52,7 @@ impl Problem {
         let detail = format!(
             "the first snapshot of namespace {namespace:?} is still being read; repeat the request"
         );
-        let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "loading", detail);
+        let problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, Self::LOADING, detail);
         Self { retry_after: Some(1), ..problem }
     }
 
@@ -96,6 +101,12 @@ fn status_of(error: &Error) -> (StatusCode, &'static str) {
         Error::Registry { .. } => (StatusCode::BAD_GATEWAY, "registry"),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
     }
+}
+
+/// Returns the text of a panic.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text")
 }
 
 impl IntoResponse for Problem {

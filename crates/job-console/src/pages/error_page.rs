@@ -1,7 +1,7 @@
 //! Problems as pages, for browsers.
 
 use axum::extract::Request;
-use axum::http::header::ACCEPT;
+use axum::http::header::{ACCEPT, RETRY_AFTER};
 use axum::middleware::Next;
 use axum::response::Response;
 use maud::html;
@@ -46,5 +46,9 @@ fn page(asked: &Asked, problem: &Problem, response: &Response) -> Response {
     };
     let title = lang.problem_title(problem.status);
     let body = Body { title, crumbs: Vec::new(), section: Section::Overview, main, is_live: false };
-    respond(response.status(), document(&cx, &body))
+    let mut page = respond(response.status(), document(&cx, &body));
+    if let Some(pause) = response.headers().get(RETRY_AFTER) {
+        page.headers_mut().insert(RETRY_AFTER, pause.clone());
+    }
+    page
 }

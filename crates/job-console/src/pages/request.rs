@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use coordination::{InvalidConfig, JobName};
-use operations::{By, Error};
+use operations::{By, Error, Freshness};
 
 use super::cx::{Age, Cx};
 use super::query::encoded;
@@ -73,6 +73,14 @@ impl PageRequest {
     /// Returns the job that the path names.
     pub(super) fn job(&self) -> Answer<JobName> {
         Ok(JobName::new(self.segment(3)).map_err(Error::from)?)
+    }
+
+    /// Fails while the jobs of the namespace are not known yet.
+    pub(super) fn loaded(&self) -> Answer<()> {
+        match self.namespace.live.freshness() {
+            Freshness::Loading => Err(Problem::loading(&self.namespace.name)),
+            Freshness::Current | Freshness::Stale { .. } => Ok(()),
+        }
     }
 
     /// Calls a function with the context of a page.

@@ -159,6 +159,8 @@ impl Follower {
             () = sleep(BEAT) => return (beat(), false),
         }
         match self.render().await {
+            // After a restart of the console, the page waits until its jobs are known again.
+            Err(problem) if problem.code == Problem::LOADING => (beat(), false),
             // A page of a removed job is loaded again, and shows the problem.
             Err(problem) => (Event::default().event("end").data(problem.code), true),
             Ok(changed) if changed.is_empty() => (beat(), false),

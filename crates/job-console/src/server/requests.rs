@@ -20,7 +20,7 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use super::progress::Tracker;
 use super::{Limits, MAX_BODY_BYTES};
-use crate::problem::Problem;
+use crate::problem::{Problem, panic_text};
 
 /// Asks the reverse proxy nginx not to collect events before it passes them on.
 const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -81,9 +81,7 @@ fn internal(outcome_unknown: bool) -> Response {
 }
 
 fn panicked(panic: &(dyn Any + Send), is_change: bool) -> Response {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
-    tracing::error!(panic = text, "a handler panicked");
+    tracing::error!(panic = panic_text(panic), "a handler panicked");
     internal(is_change)
 }
 

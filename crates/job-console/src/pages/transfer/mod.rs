@@ -54,6 +54,7 @@ fn respond(
 
 /// Responds with the form, and with the fault of the given document.
 async fn form(request: &PageRequest, given: &Given, fault: Option<&str>) -> Answer<Response> {
+    request.loaded()?;
     let (jobs, caller) = (jobs::snapshots(request), request.asked.caller.clone());
     let (export, left_out) = scan(move || exported(jobs.into_iter(), &caller)).await?;
     let status = if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
@@ -66,15 +67,21 @@ async fn show(request: PageRequest) -> Answer<Response> {
 
 /// Sends the export as a file, in the form that `ejob export --form json` writes.
 async fn download(request: PageRequest) -> Answer<Response> {
+    // An export without jobs would be a valid file.
+    request.loaded()?;
     let (jobs, caller) = (jobs::snapshots(&request), request.asked.caller.clone());
     let text = scan(move || {
         let (export, _) = exported(jobs.into_iter(), &caller);
-        serde_json::to_string_pretty(&export).unwrap_or_default() + "\n"
+        serde_json::to_string_pretty(&export)
     });
+    let text = text.await?.map_err(|error| {
+        let detail = format!("the export cannot be written: {error}");
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
+    })?;
     // The name of a namespace has no character that ends a quoted text.
     let name = format!("attachment; filename=\"{}-export.json\"", request.namespace.name);
     let headers = [(CONTENT_TYPE, "application/json".to_owned()), (CONTENT_DISPOSITION, name)];
-    Ok((headers, text.await?).into_response())
+    Ok((headers, text + "\n").into_response())
 }
 
 async fn submit(
@@ -87,6 +94,7 @@ async fn submit(
             format!("the form cannot be read: {text}; valid are up to {MAX_BODY_BYTES} bytes");
         Problem::new(rejection.status(), "invalid-form", detail)
     })?;
+    request.loaded()?;
     let given = Given::of(&fields);
     let export = match parsed(&given.document) {
         Ok(export) => export,
