@@ -192,7 +192,10 @@ function age() {
   if (!set.stream || document.hidden) return;
   const silence = performance.now() - contact;
   const shown = document.querySelector("#fresh [data-live]");
-  if (shown) write(shown, `${shown.dataset.live} · ${(silence / SECOND).toFixed(1)} ${units[1]}`);
+  if (shown) {
+    const word = silence <= SILENCE ? shown.dataset.live : shown.dataset.cut;
+    write(shown, `${word} · ${(silence / SECOND).toFixed(1)} ${units[1]}`);
+  }
   $("fresh").classList.toggle("ok", silence <= SILENCE && Boolean(shown));
   if (silence <= SILENCE) return;
   const cut = $("cut");
@@ -220,6 +223,13 @@ $("more-show").addEventListener("click", () => {
   pending.clear();
   announce();
 });
+
+// The number of changes is shown once, and not again after the page is loaded anew.
+const here = new URL(location.href);
+if (here.searchParams.has("changed")) {
+  here.searchParams.delete("changed");
+  history.replaceState(null, "", here);
+}
 
 // ---- Dialogs --------------------------------------------------------------------------------
 

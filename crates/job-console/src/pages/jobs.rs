@@ -294,7 +294,7 @@ fn row(cx: &Cx<'_>, job: &JobLine) -> (String, Markup) {
                 }
             }
             td.nowrap {
-                @match cx.next_fire(name) { Some(fire) => { (cx.when(fire, zone)) }, None => { "–" } }
+                @match cx.next_fire(job) { Some(fire) => { (cx.when(fire, zone)) }, None => { "–" } }
             }
             td.num.nowrap {
                 (brief.sharding_total_count.unwrap_or_default())

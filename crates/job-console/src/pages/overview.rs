@@ -7,7 +7,7 @@ use job_history::FireRecord;
 use maud::{Markup, html};
 use operations::{Attention, JobLine, next_fires, why_not_running};
 
-use super::cx::Cx;
+use super::cx::{Cx, is_held_back};
 use super::history::Past;
 use super::reasons;
 use super::shell::{Body, Section};
@@ -85,7 +85,8 @@ fn attention(cx: &Cx<'_>) -> Markup {
     }
     let more = found.len().saturating_sub(MAX_PROBLEMS);
     let rows = found.into_iter().take(MAX_PROBLEMS).map(|(kind, job)| problem(cx, kind, job));
-    html! {
+    // A new problem is shown at once: it may be the reason why the page is open.
+    let table = html! {
         div.scroll {
             table {
                 thead { tr {
@@ -94,16 +95,17 @@ fn attention(cx: &Cx<'_>) -> Markup {
                     th scope="col" { (lang.since()) }
                     th scope="col" { (lang.why()) }
                 } }
-                (cx.live_rows("attention", rows.collect()))
+                tbody { @for row in rows { (row) } }
             }
         }
         @if more > 0 {
             p { a href=(cx.here("jobs?status=ATTENTION")) { (lang.and_more(more)) } }
         }
-    }
+    };
+    cx.live("attention", &table)
 }
 
-fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> (String, Markup) {
+fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> Markup {
     let (name, zone) = (job.job_name.as_str(), job.time_zone.as_deref());
     let snapshot = cx.snapshot(name);
     let snapshot = snapshot.as_deref();
@@ -122,16 +124,14 @@ fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> (String, Markup) {
             (from, html! { @if let Some((it, why)) = why { (reasons::of_job(cx, it, job, why)) } })
         }
     };
-    let id = format!("p-{}", super::query::encoded(name));
-    let row = html! {
-        tr id=(id) {
+    html! {
+        tr id={ "p-" (super::query::encoded(name)) } {
             td { (pill(attention_class(kind), &cx.lang().attention(kind))) }
             th scope="row" { a href=(cx.job(name)) { (name) } }
             td.nowrap { (from) }
             td.text { (why) }
         }
-    };
-    (id, row)
+    }
 }
 
 /// Returns the next fires of all jobs, the earliest first.
@@ -141,7 +141,8 @@ fn upcoming<'a>(cx: &'a Cx<'_>) -> Vec<(Timestamp, &'a JobLine)> {
     let first = live.map(|live| live.next_fires(cx.now.as_millisecond(), FIRES));
     let mut fires = Vec::new();
     for (_, name) in first.unwrap_or_default() {
-        let Some(line) = cx.summary.list.get(name.as_str()) else { continue };
+        let line = cx.summary.list.get(name.as_str()).filter(|line| !is_held_back(line));
+        let Some(line) = line else { continue };
         let snapshot = cx.snapshot(name.as_str());
         let config = snapshot.as_ref().and_then(|job| job.config());
         let of_job = config.and_then(|config| next_fires(config, cx.now, FIRES).ok());

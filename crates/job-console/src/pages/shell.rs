@@ -223,7 +223,7 @@ fn fresh(cx: &Cx<'_>) -> Markup {
             title=(lang.age_of_data()) {
             @match cx.age {
                 Age::Current => {
-                    span data-live=(lang.live()) {
+                    span data-live=(lang.live()) data-cut=(lang.offline()) {
                         @if cx.is_stream { (lang.live()) }
                         @else { (lang.as_of()) " " (cx.time(cx.now, None)) }
                     }

@@ -75,7 +75,7 @@ async fn edited_configuration_is_shown_then_written_and_can_be_restored() {
     let record = after.audit().next_back().unwrap();
     assert_eq!((&*record.who, &*record.why), ("console", "the backup ends at 4"));
 
-    world.until(&TAB[1..], |page| page.contains("Go back to this")).await;
+    world.until(&TAB[1..], |page| page.contains("Go back to before this")).await;
     let tab = world.get(TAB).await.text;
     assert_eq!(faults(&tab), [""; 0]);
     assert!(tab.contains("the backup ends at 4"), "{tab}");

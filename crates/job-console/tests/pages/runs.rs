@@ -55,6 +55,9 @@ async fn older_leads_to_each_fire_once_with_all_its_items() {
     let found = all_fires(&world).await;
     assert!(found.iter().all(|(_, items)| items == "0 / 12"), "{found:?}");
     assert_eq!(found.into_iter().map(|(fire, _)| fire).collect::<Vec<_>>(), expected);
+    // A filter shows some of the items, so that "0 / 12" would be wrong.
+    let page = world.get("/n/orders/jobs/job-000/runs?outcome=running").await.text;
+    assert!(page.contains("<td class=\"num\">0, 1, 2, 3, 4, 5, 6, 7, …</td>"), "{page}");
 }
 
 #[tokio::test]

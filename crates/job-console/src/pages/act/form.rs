@@ -186,7 +186,7 @@ fn form(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
             div.field {
                 label for="act-why" { (lang.reason_required()) }
                 input #act-why name="why" required maxlength=(AuditRecord::MAX_TEXT_BYTES)
-                    autocomplete="off";
+                    autocomplete="off" autofocus;
             }
             @if is_stale { (check("stale", &lang.although_stale(), true)) }
             p.dim { (lang.recorded_as(&cx.caller.name)) }

@@ -13,6 +13,7 @@ use operations::{JobLine, JobSnapshot, JobState};
 use super::cx::Cx;
 use super::history::Past;
 use super::locale::Lang;
+use super::query::encoded;
 use super::reasons::sentence;
 use super::shell::{Body, Section};
 use super::view::Tab;
@@ -106,7 +107,7 @@ fn subtitle(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
             @if let Some(zone) = &line.time_zone { ", " (zone) }
             " · " (lang.items_on(job.items().len(), line.instance_count))
             @if config.is_some_and(|config| config.failover) { " · " (lang.failover_on()) }
-            @if let Some(fire) = cx.next_fire(&line.job_name) {
+            @if let Some(fire) = cx.next_fire(line) {
                 " · " (lang.next_fire()) " " b { (cx.time(fire, line.time_zone.as_deref())) } " " (cx.relative(fire))
             }
             @if let Some(text) = line.description.as_deref().filter(|text| !text.is_empty()) {
@@ -134,6 +135,9 @@ fn tabs(cx: &Cx<'_>, job: &JobLine, shown: Tab) -> Markup {
                 @let separator = if tab == Tab::Now { "" } else { "/" };
                 a href={ (cx.job(&job.job_name)) (separator) (tab.path()) }
                     aria-current=[(tab == shown).then_some("page")] { (cx.lang().tab(tab)) }
+            }
+            a href=(cx.here(&format!("timeline?job={}", encoded(&job.job_name)))) {
+                (cx.lang().timeline())
             }
         }
     }

@@ -11,6 +11,9 @@ use crate::pages::history::Past;
 use crate::pages::shell::choice;
 use crate::pages::widgets::{PAGE, between, empty, instance, outcome_class, pill};
 
+/// Maximum number of item numbers in a row.
+const MAX_NUMBERS: usize = 8;
+
 pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
     let lang = cx.lang();
     let found = match past {
@@ -83,7 +86,9 @@ fn table(cx: &Cx<'_>, job: &JobLine, all: &[Fire<'_>]) -> Markup {
                 thead { tr {
                     th scope="col" { (lang.fire()) }
                     th scope="col" { (lang.outcome_title()) }
-                    th.num scope="col" { (lang.items_succeeded()) }
+                    th.num scope="col" {
+                        @if is_filtered(cx) { (lang.items()) } @else { (lang.items_succeeded()) }
+                    }
                     th scope="col" { (lang.started()) }
                     th scope="col" { (lang.duration()) }
                     th scope="col" { (lang.why()) }
@@ -92,6 +97,21 @@ fn table(cx: &Cx<'_>, job: &JobLine, all: &[Fire<'_>]) -> Markup {
             }
         }
     }
+}
+
+/// Returns true if a fire is shown with some of its items only.
+fn is_filtered(cx: &Cx<'_>) -> bool {
+    cx.address.value("outcome").is_some() || cx.address.value("item").is_some()
+}
+
+/// Returns how many items of a fire have succeeded, or the numbers of those that match the filter.
+fn items_of(cx: &Cx<'_>, fire: &Fire<'_>) -> String {
+    if !is_filtered(cx) {
+        return format!("{} / {}", fire.succeeded(), fire.items.len());
+    }
+    let shown = fire.items.iter().take(MAX_NUMBERS).map(|record| record.item.to_string());
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if fire.items.len() > MAX_NUMBERS { shown + ", …" } else { shown }
 }
 
 fn row(cx: &Cx<'_>, job: &JobLine, fire: &Fire<'_>) -> (String, Markup) {
@@ -106,10 +126,10 @@ fn row(cx: &Cx<'_>, job: &JobLine, fire: &Fire<'_>) -> (String, Markup) {
                 " " (cx.relative(fire.at))
             }
             td { (pill(outcome_class(worst), &lang.outcome(worst))) }
-            td.num { (fire.succeeded()) " / " (fire.items.len()) }
+            td.num { (items_of(cx, fire)) }
             td.nowrap { @if let Some(began) = began { (cx.time(began, zone)) } }
             td.nowrap { @if let Some(length) = fire.length() { (cx.length(length)) } }
-            td.text { span.cut { (reason.unwrap_or_default()) } }
+            td.text { (reason.unwrap_or_default()) }
         }
     };
     (id, row)

@@ -31,7 +31,7 @@ messages! {
         | "运行参数（可选；不要填写机密）";
     type_name(name: &str) "Type {name} to confirm" | "输入 {name} 以确认";
     even_if_alive() "Also shut its live instances down" | "同时关闭其存活实例";
-    reason_required() "Reason (recorded)" | "原因（将被记录）";
+    reason_required() "Reason (required, recorded)" | "原因（必填，将被记录）";
     although_stale()
         "I know that this page shows old data"
         | "我知道本页显示的是旧数据";

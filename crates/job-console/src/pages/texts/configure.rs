@@ -47,7 +47,7 @@ messages! {
     restoring_changes() "Restoring changes" | "恢复将更改";
     everything() "everything: the present one cannot be read" | "全部：当前配置无法读取";
     same_as_present() "nothing" | "无";
-    go_back_to_this() "Go back to this" | "恢复到此配置";
+    go_back_to_this() "Go back to before this" | "恢复到此次修改之前";
 }
 
 impl Lang {

@@ -48,6 +48,7 @@ messages! {
 
     // Age of the data.
     live() "live" | "实时";
+    offline() "offline" | "已断开";
     as_of() "as of" | "截至";
     age_of_data() "Age of the data on this page" | "本页数据的时效";
     loading() "loading" | "加载中";
