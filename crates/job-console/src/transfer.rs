@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use coordination::{JobName, encode_config};
+use coordination::JobName;
 use operations::{By, Error, Export, ImportStep, JobSnapshot, Report, export, plan_import};
 use serde::Serialize;
 use sharding::StrategyRegistry;
@@ -70,12 +70,7 @@ pub(crate) async fn plan(
         let stored = |name: &JobName| Ok(namespace.live.job(name));
         let (strategies, now) = (StrategyRegistry::default(), namespace.operations.present());
         let steps = plan_import(&jobs, stored, overwrite, &strategies, now);
-        // The text of a step does not show the whole document of a job that is created.
-        let text = |step: &ImportStep| {
-            let ImportStep { wanted, template, .. } = step;
-            format!("{step}\n{}\n{template:?}", encode_config(&wanted.config))
-        };
-        let digest = digest("import", steps.iter().map(text));
+        let digest = digest("import", steps.iter().map(ImportStep::identity));
         Plan { steps, digest }
     })
     .await

@@ -78,8 +78,9 @@ impl Cx<'_> {
         self.source?.live.job(&JobName::new(job).ok()?)
     }
 
-    /// Returns the next fire that instances of a job would start; `None` while all of its servers are
-    /// paused or disabled.
+    /// Returns the next fire that instances of a job would start.
+    ///
+    /// Returns `None` while all of its servers are paused or disabled.
     pub(crate) fn next_fire(&self, job: &JobLine) -> Option<Timestamp> {
         if is_held_back(job) {
             return None;

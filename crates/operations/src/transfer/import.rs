@@ -5,7 +5,7 @@ use std::fmt;
 
 use coordination::{
     Dialect, InvalidConfig, JavaSettings, JobConfig, JobName, NodeKind, OperatorStep,
-    TemplateRecord,
+    TemplateRecord, encode_config,
 };
 use jiff::Timestamp;
 use reg_center::Revision;
@@ -79,6 +79,15 @@ pub struct ImportStep {
     #[serde(skip)]
     #[cfg_attr(feature = "openapi", schema(ignore))]
     stored: Option<Revision>,
+}
+
+impl ImportStep {
+    /// Returns a text that differs between two steps that would write different nodes. It has the
+    /// whole configuration, which may hold secrets.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        format!("{self}\n{}\n{:?}", encode_config(&self.wanted.config), self.wanted.template)
+    }
 }
 
 impl fmt::Display for ImportStep {

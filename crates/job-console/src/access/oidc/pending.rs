@@ -57,8 +57,9 @@ impl SignIns {
         all.insert(digest(state), sign_in);
     }
 
-    /// Removes and returns a sign-in, if it was begun by the browser with this cookie. A state counts
-    /// once, and a request without the cookie is from another browser.
+    /// Removes and returns a sign-in, if it was begun by the browser with this cookie.
+    ///
+    /// A state counts once, and a request without the cookie is from another browser.
     pub(super) fn take(&self, state: &str, browser: Option<&str>) -> Option<SignIn> {
         let sign_in = self.0.lock().remove(&digest(state))?;
         let is_browser = bool::from(sign_in.browser.ct_eq(&digest(browser?)));
@@ -103,12 +104,12 @@ mod tests {
         for state in ["used", "stolen", "late"] {
             add(&all, state, [10, 0, 0, 1]);
         }
-        assert!(all.take("used", "browser").is_some());
-        assert!(all.take("used", "browser").is_none());
-        assert!(all.take("stolen", "other").is_none());
-        assert!(all.take("stolen", "browser").is_none(), "a stolen state is gone");
+        assert!(all.take("used", Some("browser")).is_some());
+        assert!(all.take("used", Some("browser")).is_none());
+        assert!(all.take("stolen", Some("other")).is_none());
+        assert!(all.take("stolen", Some("browser")).is_none(), "a stolen state is gone");
         tokio::time::advance(EXPIRY).await;
-        assert!(all.take("late", "browser").is_none());
+        assert!(all.take("late", Some("browser")).is_none());
         add(&all, "next", [10, 0, 0, 1]);
         assert_eq!(all.0.lock().len(), 1, "expired sign-ins are forgotten");
     }
@@ -122,13 +123,16 @@ mod tests {
             add(&all, &format!("{n}"), [10, 0, 0, 1]);
         }
         assert_eq!(all.0.lock().len(), MAX_PER_ADDRESS + 1);
-        assert!(all.take("0", "browser").is_none(), "the oldest one of the address is forgotten");
-        assert!(all.take("1", "browser").is_some());
+        assert!(
+            all.take("0", Some("browser")).is_none(),
+            "the oldest one of the address is forgotten"
+        );
+        assert!(all.take("1", Some("browser")).is_some());
         for n in 0..MAX {
             let [.., a, b] = u32::try_from(n).unwrap().to_be_bytes();
             add(&all, &format!("of {n}"), [10, 1, a, b]);
         }
         assert_eq!(all.0.lock().len(), MAX);
-        assert!(all.take("of another", "browser").is_none());
+        assert!(all.take("of another", Some("browser")).is_none());
     }
 }
