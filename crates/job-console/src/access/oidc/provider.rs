@@ -267,14 +267,18 @@ impl Provider {
         let request = relying.exchange_code(AuthorizationCode::new(code));
         let request = request.map_err(|error| unusable(causes(&error)))?;
         let answer = request.set_pkce_verifier(verifier).request_async(&self.http).await;
-        let answer = answer.map_err(|error| match &error {
-            // The user has to begin again: the code is wrong, was used, or has expired.
-            RequestTokenError::ServerResponse(refused)
-                if *refused.error() == CoreErrorResponseType::InvalidGrant =>
-            {
-                Fault::Token(causes(&error))
+        let answer = answer.map_err(|error| {
+            let refused = match &error {
+                RequestTokenError::ServerResponse(refused) => Some(refused.error()),
+                RequestTokenError::Request(_)
+                | RequestTokenError::Parse(..)
+                | RequestTokenError::Other(_) => None,
+            };
+            match refused == Some(&CoreErrorResponseType::InvalidGrant) {
+                // The user has to begin again: the code is wrong, was used, or has expired.
+                true => Fault::Token(causes(&error)),
+                false => unusable(causes(&error)),
             }
-            _ => unusable(causes(&error)),
         })?;
         let token = answer.id_token().cloned();
         token.ok_or_else(|| unusable("its answer has no ID token".to_owned()))
