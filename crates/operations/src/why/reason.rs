@@ -108,7 +108,7 @@ pub enum WhyNot {
         /// The settled fire, in milliseconds since 1970 UTC.
         fire_ms: i64,
     },
-    /// An item has not begun its fire in time; see [`attention`](mod@crate::attention).
+    /// An item has not begun its fire in time, by the rule of [`DueFire`](crate::DueFire).
     Late {
         /// Item number; of a job, the item whose fire was due first.
         item: u32,
