@@ -9,7 +9,7 @@ use super::cx::Cx;
 use super::shell::{Body, Section};
 use super::summary::moment;
 use super::view::Snapshots;
-use super::widgets::{PAGE, empty, page_number, pager};
+use super::widgets::{Column, PAGE, empty, live_table, page_number, pager, search_field};
 
 pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots) -> Body {
     let lang = cx.lang();
@@ -45,14 +45,8 @@ fn filters(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
     html! {
         form.filters role="search" aria-label=(lang.filter()) action=(cx.here("audit")) {
-            @for (name, label) in [("job", lang.job()), ("who", lang.who())] {
-                @let id = format!("by-{name}");
-                div.field {
-                    label for=(id) { (label) }
-                    input id=(id) name=(name) type="search" maxlength="128"
-                        value=(cx.address.value(name).unwrap_or_default());
-                }
-            }
+            (search_field(cx, "job", &lang.job()))
+            (search_field(cx, "who", &lang.who()))
             button type="submit" { (lang.filter()) }
         }
     }
@@ -60,21 +54,15 @@ fn filters(cx: &Cx<'_>) -> Markup {
 
 fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
     let lang = cx.lang();
-    html! {
-        div.scroll {
-            table {
-                thead { tr {
-                    th scope="col" { (lang.time_title()) }
-                    th scope="col" { (lang.who()) }
-                    th scope="col" { (lang.operation()) }
-                    th scope="col" { (lang.job()) }
-                    th scope="col" { (lang.target()) }
-                    th scope="col" { (lang.reason()) }
-                } }
-                (cx.live_rows("rows", rows))
-            }
-        }
-    }
+    let columns = [
+        Column::Text(lang.time_title()),
+        Column::Text(lang.who()),
+        Column::Text(lang.operation()),
+        Column::Text(lang.job()),
+        Column::Text(lang.target()),
+        Column::Text(lang.reason()),
+    ];
+    live_table(cx, "rows", columns, rows)
 }
 
 fn row(cx: &Cx<'_>, job: &str, record: &AuditRecord) -> (String, Markup) {

@@ -15,7 +15,7 @@ use super::query::encoded;
 use super::request::PageRequest;
 use super::shell::{Body, Section};
 use super::summary::moment;
-use super::widgets::{PAGE, empty, job_state, page_number, pager};
+use super::widgets::{PAGE, empty, job_state, numbers, page_number, pager, search_field};
 use crate::namespaces::is_on_server;
 
 /// Word of the filter for all jobs that need attention.
@@ -168,7 +168,7 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
             (cx.live("bulk", &bulk::menu(cx, total)))
         }
         (filters(cx))
-        (cx.live("states", &states(cx, &candidates, status)))
+        (cx.live("states", &states(cx, &candidates)))
         section.card aria-label=(lang.jobs()) {
             @if rows.is_empty() { (cx.live("rows", &nothing(cx))) } @else { (table(cx, order, rows)) }
         }
@@ -193,21 +193,11 @@ fn nothing(cx: &Cx<'_>) -> Markup {
 /// Returns the form of the filters. The browser puts it into the address.
 fn filters(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
-    let field = |name: &str, label: String| {
-        let id = format!("by-{name}");
-        html! {
-            div.field {
-                label for=(id) { (label) }
-                input id=(id) name=(name) type="search" maxlength="128"
-                    value=(cx.address.value(name).unwrap_or_default());
-            }
-        }
-    };
     html! {
         form.filters role="search" aria-label=(lang.filter()) action=(cx.here("jobs")) {
-            (field("q", lang.search_jobs()))
-            (field("label", lang.label()))
-            (field("server", lang.server()))
+            (search_field(cx, "q", &lang.search_jobs()))
+            (search_field(cx, "label", &lang.label()))
+            (search_field(cx, "server", &lang.server()))
             @for name in ["status", "sort"] {
                 @if let Some(value) = cx.address.value(name) {
                     input type="hidden" name=(name) value=(value);
@@ -219,30 +209,12 @@ fn filters(cx: &Cx<'_>) -> Markup {
 }
 
 /// Returns the numbers of jobs by status, each a link to these jobs.
-fn states(cx: &Cx<'_>, jobs: &[&JobLine], chosen: Option<&str>) -> Markup {
+fn states(cx: &Cx<'_>, jobs: &[&JobLine]) -> Markup {
     let lang = cx.lang();
-    let count = |status: &str| jobs.iter().filter(|job| has_status(cx, job, status)).count();
-    let link = |status: &str, label: String, n: usize| {
-        html! {
-            a href=(cx.with(&[("status", status), ("page", "")]))
-                aria-current=[(chosen.unwrap_or_default() == status).then_some("true")] {
-                (label) " " b.n { (n) }
-            }
-        }
-    };
-    html! {
-        nav.states aria-label=(lang.status()) {
-            (link("", lang.all(), jobs.len()))
-            @let urgent = count(ATTENTION);
-            @if urgent > 0 || chosen == Some(ATTENTION) {
-                (link(ATTENTION, lang.needs_attention(), urgent))
-            }
-            @for status in STATUSES {
-                @let n = count(status);
-                @if n > 0 || chosen == Some(status) { (link(status, status_label(lang, status), n)) }
-            }
-        }
-    }
+    let of = |status: &str| jobs.iter().filter(|job| has_status(cx, job, status)).count();
+    let all = [("", lang.all(), jobs.len()), (ATTENTION, lang.needs_attention(), of(ATTENTION))];
+    let statuses = STATUSES.map(|status| (status, status_label(lang, status), of(status)));
+    numbers(cx, "status", &lang.status(), all.into_iter().chain(statuses))
 }
 
 fn table(cx: &Cx<'_>, order: Order, rows: Vec<(String, Markup)>) -> Markup {

@@ -8,7 +8,7 @@ use reg_center::Node;
 use super::cx::Cx;
 use super::query::encoded;
 use super::shell::{Body, Section};
-use super::widgets::{PAGE, empty, page_number, pager, pill};
+use super::widgets::{Column, PAGE, empty, live_table, page_number, pager, pill};
 use crate::access::Permission;
 use crate::namespaces::may_hold_secrets;
 
@@ -49,6 +49,13 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot) -> Body {
     let (total, number) = (found.len(), page_number(cx, found.len()));
     let shown = found.into_iter().skip((number - 1) * PAGE).take(PAGE);
     let rows: Vec<_> = shown.map(|node| row(cx, job, &node)).collect();
+    let columns = [
+        Column::Text(lang.node()),
+        Column::Text(lang.meaning()),
+        Column::Text(lang.value()),
+        Column::Number(lang.version()),
+        Column::Number(lang.revision()),
+    ];
     let main = html! {
         div.title { h1 { (job.job()) } (cx.live("found", &html! { p.dim { (lang.found(total)) } })) }
         form.filters role="search" aria-label=(lang.filter()) {
@@ -59,18 +66,7 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot) -> Body {
             button type="submit" { (lang.filter()) }
         }
         section.card aria-label=(lang.registry()) {
-            div.scroll {
-                table {
-                    thead { tr {
-                        th scope="col" { (lang.node()) }
-                        th scope="col" { (lang.meaning()) }
-                        th scope="col" { (lang.value()) }
-                        th.num scope="col" { (lang.version()) }
-                        th.num scope="col" { (lang.revision()) }
-                    } }
-                    (cx.live_rows("rows", rows))
-                }
-            }
+            (live_table(cx, "rows", columns, rows))
         }
         (cx.live("pager", &pager(cx, number, total)))
     };

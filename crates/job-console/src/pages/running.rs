@@ -8,7 +8,7 @@ use super::cx::Cx;
 use super::query::encoded;
 use super::shell::{Body, Section};
 use super::summary::moment;
-use super::widgets::{PAGE, empty, instance, page_number, pager, pill};
+use super::widgets::{Column, PAGE, empty, instance, live_table, page_number, pager, pill};
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {
     let lang = cx.lang();
@@ -35,22 +35,16 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
 
 fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
     let lang = cx.lang();
-    html! {
-        div.scroll {
-            table {
-                thead { tr {
-                    th scope="col" { (lang.job()) }
-                    th.num scope="col" { (lang.item()) }
-                    th scope="col" { (lang.instance()) }
-                    th scope="col" { (lang.state()) }
-                    th scope="col" { (lang.started()) }
-                    th scope="col" { (lang.duration()) }
-                    th.num scope="col" { (lang.token()) }
-                } }
-                (cx.live_rows("rows", rows))
-            }
-        }
-    }
+    let columns = [
+        Column::Text(lang.job()),
+        Column::Number(lang.item()),
+        Column::Text(lang.instance()),
+        Column::Text(lang.state()),
+        Column::Text(lang.started()),
+        Column::Text(lang.duration()),
+        Column::Number(lang.token()),
+    ];
+    live_table(cx, "rows", columns, rows)
 }
 
 /// Returns true if a run goes on past the next fire of its item.

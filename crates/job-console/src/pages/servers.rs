@@ -12,7 +12,7 @@ use super::cx::Cx;
 use super::query::encoded;
 use super::shell::{Body, Section};
 use super::view::Snapshots;
-use super::widgets::{PAGE, act, empty, page_number, pager, pill};
+use super::widgets::{Column, PAGE, act, empty, live_table, page_number, pager, pill};
 use crate::access::Permission;
 use crate::problem::{Answer, Problem};
 
@@ -68,22 +68,16 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
 
 fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
     let lang = cx.lang();
-    html! {
-        div.scroll {
-            table {
-                thead { tr {
-                    th scope="col" { (lang.server()) }
-                    th scope="col" { (lang.state()) }
-                    th.num scope="col" { (lang.instances()) }
-                    th.num scope="col" { (lang.jobs()) }
-                    th.num scope="col" { (lang.running()) }
-                    th.num scope="col" { (lang.paused()) }
-                    th.num scope="col" { (lang.disabled()) }
-                } }
-                (cx.live_rows("rows", rows))
-            }
-        }
-    }
+    let columns = [
+        Column::Text(lang.server()),
+        Column::Text(lang.state()),
+        Column::Number(lang.instances()),
+        Column::Number(lang.jobs()),
+        Column::Number(lang.running()),
+        Column::Number(lang.paused()),
+        Column::Number(lang.disabled()),
+    ];
+    live_table(cx, "rows", columns, rows)
 }
 
 fn row(cx: &Cx<'_>, server: &ServerBrief, running: usize) -> (String, Markup) {
@@ -133,6 +127,13 @@ pub(super) fn server_page(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Answe
         let name = JobName::new(&job.job_name).ok();
         job_row(cx, ip, &job, name.and_then(|name| jobs.get(&name)))
     });
+    let columns = [
+        Column::Text(lang.job()),
+        Column::Text(lang.state()),
+        Column::Number(lang.instances()),
+        Column::Number(lang.running()),
+        Column::Text(lang.operations()),
+    ];
     let main = html! {
         div.title {
             h1 { (ip) }
@@ -146,18 +147,7 @@ pub(super) fn server_page(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Answe
         }))
         section.card aria-labelledby="jobs-title" {
             h2 #jobs-title { (lang.jobs_of_server()) }
-            div.scroll {
-                table {
-                    thead { tr {
-                        th scope="col" { (lang.job()) }
-                        th scope="col" { (lang.state()) }
-                        th.num scope="col" { (lang.instances()) }
-                        th.num scope="col" { (lang.running()) }
-                        th scope="col" { (lang.operations()) }
-                    } }
-                    (cx.live_rows("rows", rows.collect()))
-                }
-            }
+            (live_table(cx, "rows", columns, rows.collect()))
         }
     };
     let crumbs = vec![(lang.servers(), cx.here("servers"))];

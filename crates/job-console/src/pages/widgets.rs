@@ -95,6 +95,72 @@ pub(crate) fn empty(title: &str, text: &str, command: Option<&str>) -> Markup {
     }
 }
 
+/// A column of a table, with its heading.
+pub(crate) enum Column {
+    Text(String),
+    /// Aligned at the right.
+    Number(String),
+}
+
+/// Returns a table whose rows the stream sends one by one. If it is wider than the screen, it is
+/// scrolled, and not the page.
+pub(crate) fn live_table(
+    cx: &Cx<'_>,
+    id: &str,
+    columns: impl IntoIterator<Item = Column>,
+    rows: Vec<(String, Markup)>,
+) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    @for column in columns {
+                        @match column {
+                            Column::Text(label) => { th scope="col" { (label) } },
+                            Column::Number(label) => { th.num scope="col" { (label) } },
+                        }
+                    }
+                } }
+                (cx.live_rows(id, rows))
+            }
+        }
+    }
+}
+
+/// Returns a field of a form of filters, with its value in the address.
+pub(crate) fn search_field(cx: &Cx<'_>, name: &str, label: &str) -> Markup {
+    let id = format!("by-{name}");
+    html! {
+        div.field {
+            label for=(id) { (label) }
+            input id=(id) name=(name) type="search" maxlength="128"
+                value=(cx.address.value(name).unwrap_or_default());
+        }
+    }
+}
+
+/// Returns the numbers of entries by the value of a filter, each a link to these entries. A value
+/// without entries is left out, unless it is chosen; the empty one is that of all.
+pub(crate) fn numbers<'a>(
+    cx: &Cx<'_>,
+    filter: &str,
+    title: &str,
+    values: impl IntoIterator<Item = (&'a str, String, usize)>,
+) -> Markup {
+    let chosen = cx.address.value(filter).unwrap_or_default();
+    let is_shown = |value: &str, n: usize| n > 0 || value.is_empty() || value == chosen;
+    html! {
+        nav.states aria-label=(title) {
+            @for (value, label, n) in values.into_iter().filter(|(value, _, n)| is_shown(value, *n)) {
+                a href=(cx.with(&[(filter, value), ("page", "")]))
+                    aria-current=[(value == chosen).then_some("true")] {
+                    (label) " " b.n { (n) }
+                }
+            }
+        }
+    }
+}
+
 /// Returns links to the neighbouring pages of a list.
 pub(crate) fn pager(cx: &Cx<'_>, page: usize, total: usize) -> Markup {
     pager_of(cx, page, total, PAGE)

@@ -8,7 +8,9 @@ use super::cx::Cx;
 use super::query::encoded;
 use super::shell::{Body, Section};
 use super::summary::moment;
-use super::widgets::{PAGE, empty, page_number, pager, pill};
+use super::widgets::{
+    Column, PAGE, empty, live_table, numbers, page_number, pager, pill, search_field,
+};
 use crate::access::Permission;
 use crate::alerts::{Row, Standing};
 
@@ -31,7 +33,7 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
         }
         (cx.live("watchers", &watchers(cx)))
         (filters(cx))
-        (cx.live("states", &states(cx, &all, chosen)))
+        (cx.live("states", &states(cx, &all)))
         section.card aria-label=(lang.alerts()) {
             @if shown.is_empty() {
                 (cx.live("rows", &empty(&lang.no_expectations(), &lang.no_expectations_hint(), None)))
@@ -71,11 +73,7 @@ fn filters(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
     html! {
         form.filters role="search" aria-label=(lang.filter()) action=(cx.here("alerts")) {
-            div.field {
-                label for="by-q" { (lang.job()) }
-                input #by-q name="q" type="search" maxlength="128"
-                    value=(cx.address.value("q").unwrap_or_default());
-            }
+            (search_field(cx, "q", &lang.job()))
             @if let Some(state) = cx.address.value("state") {
                 input type="hidden" name="state" value=(state);
             }
@@ -85,47 +83,26 @@ fn filters(cx: &Cx<'_>) -> Markup {
 }
 
 /// Returns the numbers of expectations by state, each a link to these expectations.
-fn states(cx: &Cx<'_>, rows: &[Row], chosen: Option<&str>) -> Markup {
+fn states(cx: &Cx<'_>, rows: &[Row]) -> Markup {
     let lang = cx.lang();
-    let link = |state: &str, label: String, n: usize| {
-        html! {
-            a href=(cx.with(&[("state", state), ("page", "")]))
-                aria-current=[(chosen.unwrap_or_default() == state).then_some("true")] {
-                (label) " " b.n { (n) }
-            }
-        }
-    };
-    html! {
-        nav.states aria-label=(lang.state()) {
-            (link("", lang.all(), rows.len()))
-            @for state in Standing::ALL {
-                @let n = rows.iter().filter(|row| row.state == state).count();
-                @if n > 0 || chosen == Some(state.word()) {
-                    (link(state.word(), lang.standing(state), n))
-                }
-            }
-        }
-    }
+    let of = |state: Standing| rows.iter().filter(|row| row.state == state).count();
+    let states = Standing::ALL.map(|state| (state.word(), lang.standing(state), of(state)));
+    let all = [("", lang.all(), rows.len())];
+    numbers(cx, "state", &lang.state(), all.into_iter().chain(states))
 }
 
 fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
     let lang = cx.lang();
-    html! {
-        div.scroll {
-            table {
-                thead { tr {
-                    th scope="col" { (lang.state()) }
-                    th scope="col" { (lang.job()) }
-                    th scope="col" { (lang.expectation()) }
-                    th scope="col" { (lang.severity()) }
-                    th scope="col" { (lang.since()) }
-                    th scope="col" { (lang.why()) }
-                    th scope="col" { (lang.silence()) }
-                } }
-                (cx.live_rows("rows", rows))
-            }
-        }
-    }
+    let columns = [
+        Column::Text(lang.state()),
+        Column::Text(lang.job()),
+        Column::Text(lang.expectation()),
+        Column::Text(lang.severity()),
+        Column::Text(lang.since()),
+        Column::Text(lang.why()),
+        Column::Text(lang.silence()),
+    ];
+    live_table(cx, "rows", columns, rows)
 }
 
 fn row(cx: &Cx<'_>, row: &Row) -> (String, Markup) {

@@ -9,7 +9,9 @@ use super::gantt::{Fire, fires, gantt};
 use crate::pages::cx::Cx;
 use crate::pages::history::Past;
 use crate::pages::shell::choice;
-use crate::pages::widgets::{PAGE, between, empty, instance, outcome_class, pill};
+use crate::pages::widgets::{
+    Column, PAGE, between, empty, instance, live_table, outcome_class, pill,
+};
 
 /// Maximum number of item numbers in a row.
 const MAX_NUMBERS: usize = 8;
@@ -80,23 +82,16 @@ fn filters(cx: &Cx<'_>, job: &JobLine) -> Markup {
 fn table(cx: &Cx<'_>, job: &JobLine, all: &[Fire<'_>]) -> Markup {
     let lang = cx.lang();
     let rows = all.iter().take(PAGE).map(|fire| row(cx, job, fire)).collect();
-    html! {
-        div.scroll {
-            table {
-                thead { tr {
-                    th scope="col" { (lang.fire()) }
-                    th scope="col" { (lang.outcome_title()) }
-                    th.num scope="col" {
-                        @if is_filtered(cx) { (lang.items()) } @else { (lang.items_succeeded()) }
-                    }
-                    th scope="col" { (lang.started()) }
-                    th scope="col" { (lang.duration()) }
-                    th scope="col" { (lang.why()) }
-                } }
-                (cx.live_rows("fires", rows))
-            }
-        }
-    }
+    let items = if is_filtered(cx) { lang.items() } else { lang.items_succeeded() };
+    let columns = [
+        Column::Text(lang.fire()),
+        Column::Text(lang.outcome_title()),
+        Column::Number(items),
+        Column::Text(lang.started()),
+        Column::Text(lang.duration()),
+        Column::Text(lang.why()),
+    ];
+    live_table(cx, "fires", columns, rows)
 }
 
 /// Returns true if a fire is shown with some of its items only.

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use operations::{JobSnapshot, next_fires, schedule_of};
 
 use crate::pages::cx::Cx;
-use crate::pages::widgets::empty;
+use crate::pages::widgets::{Column, empty, live_table};
 
 /// Number of next fires.
 const FIRES: usize = 50;
@@ -67,16 +67,10 @@ fn fires(cx: &Cx<'_>, config: &coordination::JobConfig) -> Markup {
         };
         (id, row)
     });
-    html! {
-        div.scroll {
-            table {
-                thead { tr {
-                    th scope="col" { (lang.scheduled()) }
-                    th scope="col" { "UTC" }
-                    th scope="col" { (lang.distance()) }
-                } }
-                (cx.live_rows("upcoming", rows.collect()))
-            }
-        }
-    }
+    let columns = [
+        Column::Text(lang.scheduled()),
+        Column::Text("UTC".to_owned()),
+        Column::Text(lang.distance()),
+    ];
+    live_table(cx, "upcoming", columns, rows.collect())
 }

@@ -15,7 +15,7 @@ use super::history::Past;
 use super::query::{Address, encoded};
 use super::shell::{Body, Section, choice};
 use super::view::Snapshots;
-use super::widgets::{empty, instance, pill};
+use super::widgets::{Column, empty, instance, live_table, pill, search_field};
 use crate::problem::{Answer, Problem};
 use entry::{CONFIGURATION, EVENTS, Entry, OPERATOR, OUTCOMES, Shown, of_registry};
 
@@ -123,11 +123,7 @@ fn filters(cx: &Cx<'_>, filter: &Filter) -> Markup {
     let times = [("from", lang.begin_utc(), filter.from), ("until", lang.end_utc(), filter.until)];
     html! {
         form.filters role="search" aria-label=(lang.filter()) action=(cx.here("timeline")) {
-            div.field {
-                label for="by-job" { (lang.job()) }
-                input #by-job name="job" type="search" maxlength="128"
-                    value=(filter.job.as_deref().unwrap_or_default());
-            }
+            (search_field(cx, "job", &lang.job()))
             (choice("kind", &lang.kind(), &kinds, filter.kind.as_deref().unwrap_or_default()))
             @for (name, label, value) in times {
                 @let id = format!("by-{name}");
@@ -144,21 +140,15 @@ fn filters(cx: &Cx<'_>, filter: &Filter) -> Markup {
 
 fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
     let lang = cx.lang();
-    html! {
-        div.scroll {
-            table {
-                thead { tr {
-                    th scope="col" { (lang.time_title()) }
-                    th scope="col" { (lang.kind()) }
-                    th scope="col" { (lang.job()) }
-                    th.num scope="col" { (lang.item()) }
-                    th scope="col" { (lang.instance_or_author()) }
-                    th scope="col" { (lang.text()) }
-                } }
-                (cx.live_rows("rows", rows))
-            }
-        }
-    }
+    let columns = [
+        Column::Text(lang.time_title()),
+        Column::Text(lang.kind()),
+        Column::Text(lang.job()),
+        Column::Number(lang.item()),
+        Column::Text(lang.instance_or_author()),
+        Column::Text(lang.text()),
+    ];
+    live_table(cx, "rows", columns, rows)
 }
 
 /// Returns the rows with ids. Sources have no ids, so equal entries are numbered.

@@ -6,7 +6,7 @@ use operations::{FieldChange, ImportAct, ImportStep};
 use crate::pages::configure::preview::confirmation;
 use crate::pages::cx::Cx;
 use crate::pages::request::Fault;
-use crate::pages::widgets::pill;
+use crate::pages::widgets::{pill, search_field};
 use crate::server::MAX_BODY_BYTES;
 use crate::transfer::{LeftOut, Plan};
 
@@ -46,14 +46,7 @@ fn export(cx: &Cx<'_>, jobs: usize, left_out: &[LeftOut]) -> Markup {
             h2 #export-title { (lang.export()) }
             p.sub { (lang.export_hint()) }
             form.filters role="search" aria-label=(lang.filter()) action=(cx.here("transfer")) {
-                @for (name, label) in fields {
-                    @let id = format!("by-{name}");
-                    div.field {
-                        label for=(id) { (label) }
-                        input id=(id) name=(name) type="search" maxlength="128"
-                            value=(cx.address.value(name).unwrap_or_default());
-                    }
-                }
+                @for (name, label) in fields { (search_field(cx, name, &label)) }
                 button type="submit" { (lang.filter()) }
             }
             @if !left_out.is_empty() {
