@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::Read as _;
 
 use secrecy::{ExposeSecret as _, SecretString};
+use url::Url;
 
 use crate::Invalid;
 
@@ -113,6 +114,27 @@ impl SecretText {
     #[must_use]
     pub fn has_references(&self) -> bool {
         self.0.iter().any(|part| !matches!(part, Part::Plain(_)))
+    }
+
+    /// Returns true if the text is a URL with a user name or a password in plain text. A text with
+    /// a reference is not.
+    ///
+    /// # Examples
+    /// ```
+    /// use outbound::SecretText;
+    ///
+    /// assert!(SecretText::parse("https://anna:secret@chat.example")?.is_url_with_plain_user());
+    /// assert!(!SecretText::parse("https://${env:USER}@chat.example")?.is_url_with_plain_user());
+    /// # Ok::<(), outbound::Invalid>(())
+    /// ```
+    #[must_use]
+    pub fn is_url_with_plain_user(&self) -> bool {
+        if self.has_references() {
+            return false;
+        }
+        let text = self.resolve().ok();
+        let url = text.and_then(|text| Url::parse(text.expose_secret()).ok());
+        url.is_some_and(|url| !url.username().is_empty() || url.password().is_some())
     }
 
     /// Resolves the references and returns the resulting text.

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use job_alerts::{AlertHandler, Email, HttpAlert, MailTls};
 use lite::{ErrorHandler, InvalidConfig};
-use reqwest::Url;
-use secrecy::ExposeSecret as _;
 
 use super::check::{duration, plain_credential, positive};
 use super::model::{HandlerDoc, TextDoc};
@@ -59,7 +57,7 @@ fn with_merge_window(
 fn http(doc: &HandlerDoc, begin: fn(SecretText) -> HttpAlert) -> Result<HttpAlert, Invalid> {
     let url = required("url", &doc.url)?;
     // The URL of a group's robot is a credential: it is all that a sender needs.
-    let is_secret = doc.kind != "webhook" || has_user(&url.0);
+    let is_secret = doc.kind != "webhook" || url.0.is_url_with_plain_user();
     if is_secret && !url.0.has_references() {
         return Err(plain_credential("url"));
     }
@@ -131,11 +129,6 @@ fn secret(field: &str, value: &Option<TextDoc>) -> Result<Option<SecretText>, In
         Some(TextDoc(text)) if text.has_references() => Ok(Some(text.clone())),
         Some(_) => Err(plain_credential(field)),
     }
-}
-
-fn has_user(url: &SecretText) -> bool {
-    let url = url.resolve().ok().and_then(|url| Url::parse(url.expose_secret()).ok());
-    url.is_some_and(|url| !url.username().is_empty() || url.password().is_some())
 }
 
 /// Renames the setting of an error to its key in the file: the error has the name that stored

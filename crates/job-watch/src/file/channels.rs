@@ -2,8 +2,6 @@
 
 use job_alerts::{AlertChannel, Email, HttpAlert, MailTls};
 use outbound::SecretText;
-use reqwest::Url;
-use secrecy::ExposeSecret as _;
 
 use super::WatchFileError;
 use super::check::{duration, secret};
@@ -54,7 +52,7 @@ fn http(
     let at = |key: &str| format!("{table}.{key}");
     let url = secret(&at("url"), required(table, "url", doc.url.as_deref())?)?;
     // The URL of a group's robot is a credential: it is all that a sender needs.
-    if doc.kind != "webhook" || has_user(&url) {
+    if doc.kind != "webhook" || url.is_url_with_plain_user() {
         needs_reference(&at("url"), &url)?;
     }
     let mut alert = begin(url);
@@ -131,12 +129,6 @@ fn missing(table: &str, key: &str) -> WatchFileError {
 fn referred(field: &str, text: &str) -> Result<SecretText, WatchFileError> {
     let parsed = secret(field, text)?;
     needs_reference(field, &parsed).map(|()| parsed)
-}
-
-/// Returns true if a URL has a user name or a password.
-fn has_user(url: &SecretText) -> bool {
-    let url = url.resolve().ok().and_then(|url| Url::parse(url.expose_secret()).ok());
-    url.is_some_and(|url| !url.username().is_empty() || url.password().is_some())
 }
 
 fn needs_reference(field: &str, text: &SecretText) -> Result<(), WatchFileError> {
