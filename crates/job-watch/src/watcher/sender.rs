@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::board::{Board, Notice};
 use super::compose;
 use super::delivery::{Delivered, Delivery, MessageCounts, Outcome};
-use super::unstored::{set_stored, unstored, unstored_all};
+use super::unstored::{set_stored, unstored};
 use crate::WatchFile;
 use crate::store::{
     MessageDoc, OutboxDoc, Phase, SilenceView, Store, StoreError, Stored, Term, Write, encode,
@@ -125,11 +125,8 @@ impl Sender {
 
     /// Becomes the sender, unless another watcher is. Returns true if this watcher is the sender.
     pub(crate) async fn elect(&mut self, session: SessionId) -> Result<bool, StoreError> {
-        let is_other = self.shown.is_some_and(|shown| shown != session);
-        if is_other {
+        if self.shown.is_some_and(|shown| shown != session) {
             self.was_last = false;
-        }
-        if is_other {
             return Ok(false);
         }
         let Some(term) = self.store.elect(session, &self.name).await? else { return Ok(false) };
@@ -285,7 +282,7 @@ impl Sender {
                 let message = compose::message(&self.file, &board, &notices, waiting, n);
                 let mut reported = board.jobs_of(&notices);
                 reported.mark_reported(&notices, channel, n, now);
-                let (writes, docs) = unstored_all(&mut reported);
+                let (writes, docs) = unstored(&mut reported, usize::MAX, usize::MAX);
                 let message_bytes = encode(&message).len();
                 let bytes = message_bytes + writes.iter().map(Write::bytes).sum::<usize>();
                 let fits = message_bytes <= max_bytes / 2 && bytes <= max_bytes;
@@ -356,9 +353,7 @@ impl Sender {
             let (max_docs, max_bytes) = self.store.room();
             let (writes, docs) = {
                 let mut board = self.board.lock();
-                let touched = board.jobs.iter().filter(|(_, entry)| entry.is_touched);
-                let jobs: Vec<_> = touched.map(|(job, _)| job.clone()).collect();
-                unstored(&mut board, jobs.into_iter(), max_docs.min(MAX_BATCH), max_bytes)
+                unstored(&mut board, max_docs.min(MAX_BATCH), max_bytes)
             };
             if writes.is_empty() {
                 return Ok(());

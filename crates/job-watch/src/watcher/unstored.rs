@@ -9,35 +9,23 @@ use crate::store::{JobDoc, Store, Write, encode};
 /// A document that is stored, and the version that it replaces.
 pub(super) type StoredDoc = (JobName, Option<JobDoc>, Option<Version>);
 
-/// Returns the writes of all jobs whose documents have changed.
-pub(super) fn unstored_all(board: &mut Board) -> (Vec<Write>, Vec<StoredDoc>) {
-    let jobs: Vec<JobName> = board.jobs.keys().cloned().collect();
-    unstored(board, jobs.into_iter(), usize::MAX, usize::MAX)
-}
-
-/// Returns the writes of the jobs whose documents have changed, within the given room.
+/// Returns the writes of the jobs whose documents have changed, within the given room. It has at
+/// least one if a document has changed.
 pub(super) fn unstored(
     board: &mut Board,
-    jobs: impl Iterator<Item = JobName>,
     max_docs: usize,
     max_bytes: usize,
 ) -> (Vec<Write>, Vec<StoredDoc>) {
-    let (mut writes, mut docs, mut bytes) = (Vec::new(), Vec::<StoredDoc>::new(), 0);
-    for job in jobs {
-        if docs.iter().any(|(known, ..)| *known == job) {
-            continue;
-        }
-        let Some((doc, version)) = board.jobs.get_mut(&job).and_then(|entry| entry.unstored())
-        else {
-            continue;
-        };
-        let data = doc.as_ref().map(encode);
-        bytes += data.as_ref().map_or(0, String::len);
+    let (mut writes, mut docs, mut bytes) = (Vec::new(), Vec::new(), 0_usize);
+    for (job, entry) in &mut board.jobs {
+        let Some((doc, version)) = entry.unstored() else { continue };
+        let write = Write { path: Store::job_path(job), version, data: doc.as_ref().map(encode) };
+        bytes = bytes.saturating_add(write.bytes());
         if !docs.is_empty() && (docs.len() >= max_docs || bytes > max_bytes) {
             break;
         }
-        writes.push(Write { path: Store::job_path(&job), version, data });
-        docs.push((job, doc, version));
+        writes.push(write);
+        docs.push((job.clone(), doc, version));
     }
     (writes, docs)
 }
