@@ -36,10 +36,11 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     }
     reasons.extend(of_members(job));
     reasons.extend(of_paused(job));
-    let future = future_fires(job, now).into_iter().take(MAX_ITEMS);
-    reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
+    let future = future_fires(job, now);
+    let shown = future.iter().take(MAX_ITEMS);
+    reasons.extend(shown.map(|(item, fire)| future_fire(job, *item, *fire)));
     reasons.extend(failing(job, failing_items(job), job.items().len()));
-    reasons.extend(late(job, first_due_fire(job, None), now));
+    reasons.extend(late(&future, first_due_fire(job, None), now));
     with_schedule(reasons, job, now)
 }
 
@@ -59,7 +60,7 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     let failed = failing_items(job).into_iter().filter(|other| *other == item).collect();
     reasons.extend(failing(job, failed, 1));
-    reasons.extend(late(job, due_fire(job, item, None), now));
+    reasons.extend(late(future.as_slice(), due_fire(job, item, None), now));
     let after = future.and_then(|(_, fire)| Timestamp::from_millisecond(fire.0).ok());
     with_schedule(reasons, job, after.unwrap_or(now))
 }
@@ -71,13 +72,15 @@ fn future_fire(job: &JobSnapshot, item: ShardingItem, fire: FireTime) -> WhyNot 
     WhyNot::FutureFire { job: job.job().to_string(), item: item.index(), fire_ms: fire.0 }
 }
 
-/// Returns the lateness of an item, unless a settled future fire is the reason for it.
-fn late(job: &JobSnapshot, due: Option<DueFire>, now: Timestamp) -> Option<WhyNot> {
-    let due = due.filter(|due| due.is_late(now.as_millisecond()))?;
+/// Returns the lateness of an item, unless its settled future fire is the reason for it.
+fn late(
+    future: &[(ShardingItem, FireTime)],
+    due: Option<DueFire>,
+    now: Timestamp,
+) -> Option<WhyNot> {
+    let is_future = |item: ShardingItem| future.iter().any(|(other, _)| *other == item);
+    let due = due.filter(|due| due.is_late(now.as_millisecond()) && !is_future(due.item))?;
     let DueFire { late_after_ms, item, runs } = due;
-    if future_fires(job, now).into_iter().any(|(other, _)| other == item) {
-        return None;
-    }
     Some(WhyNot::Late { item: item.index(), due_ms: late_after_ms, runs })
 }
 
