@@ -8,6 +8,7 @@ use std::process::Command;
 use server_fixture::install_tools;
 
 use crate::steps::{Steps, line};
+use crate::tidy::entries;
 use crate::{Error, workspace};
 
 /// Path of the program in the units.
@@ -18,10 +19,7 @@ const STAND_IN: &str = "/bin/true";
 const MAX_EXPOSURE: &str = "20";
 
 /// Checks the systemd units.
-pub(crate) fn check(arguments: &[String]) -> Result<(), Error> {
-    if let [first, ..] = arguments {
-        return Err(Error::Usage(format!("`deploy` takes no argument, not `{first}`")));
-    }
+pub(crate) fn check() -> Result<(), Error> {
     let mut steps = Steps::begin();
     run(&mut steps)?;
     steps.end("cargo xtask deploy")
@@ -62,12 +60,7 @@ fn check_wrong_unit((text, expected): &(&str, &str)) -> Result<(), Error> {
 }
 
 fn units(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = fs::read_dir(folder).map_err(Error::file("read", folder))?;
-    let mut units = Vec::new();
-    for entry in entries {
-        units.push(entry.map_err(Error::file("read", folder))?.path());
-    }
-    units.sort();
+    let units = entries(folder)?;
     if units.is_empty() {
         let reason = "the folder has no unit".to_owned();
         return Err(Error::Unit { unit: folder.to_owned(), reason });

@@ -131,12 +131,12 @@ const TASKS: [Task; 22] = [
     Task {
         usage: "monitoring",
         summary: "metrics, dashboard and alert rules with Prometheus; installs Prometheus",
-        run: monitoring::test,
+        run: |_| monitoring::test(),
     },
     Task {
         usage: "deploy",
         summary: "files of docs/deploy with the programs that use them; installs systemd",
-        run: deploy::check,
+        run: |_| deploy::check(),
     },
     Task {
         usage: "tidy [--figures] [PATH...]",

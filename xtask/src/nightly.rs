@@ -20,6 +20,10 @@ const MODEL: &str = "test --profile sim -p model --lib -- --exact --include-igno
                      exhaustive::tests::exhaustive_grounds exhaustive::tests::exhaustive_nightly \
                      exhaustive::tests::each_of_many_walks_comes_to_rest_and_agrees_with_the_registry";
 
+/// Arguments of cargo for the seeds of the console's pages.
+const PAGES: &str = "test -p job-console --all-features --test it -- --exact pages::equality::\
+                     open_pages_equal_a_fresh_read_after_random_operations_and_faults";
+
 /// Runs all steps, even after failures. Fails if one of them failed.
 pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     let first = first_seed(arguments, SystemTime::now())?;
@@ -38,7 +42,7 @@ pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     steps.attempt("harness of the scenarios on servers", verify::test_harness);
     let seed = ["--seed".to_owned(), first.to_string()];
     steps.attempt("random faults on real workers", || chaos::run_faults(&seed));
-    let mut pages = cargo("test -p job-console --all-features --test it -- pages::equality");
+    let mut pages = cargo(PAGES);
     pages.env("EJOB_TEST_SEEDS", PAGE_SEEDS.to_string());
     pages.env("EJOB_TEST_FIRST_SEED", first.to_string());
     steps.attempt("pages of the console", || run(&mut pages));
@@ -133,6 +137,14 @@ mod tests {
             found.push((name, attributes.contains("ignore = ")));
         }
         found
+    }
+
+    #[test]
+    fn seeds_of_the_pages_are_those_of_a_test() {
+        let file = workspace().join("crates/job-console/tests/pages/equality.rs");
+        let source = fs::read_to_string(file).unwrap();
+        let name = PAGES.rsplit("::").next().unwrap();
+        assert!(source.contains(&format!("async fn {name}()")), "there is no test {name}");
     }
 
     /// Compares the names, because a test run with a filter that matches no test succeeds.

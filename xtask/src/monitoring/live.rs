@@ -76,18 +76,18 @@ struct Stage {
 impl Stage {
     fn set(tools: &Tools, files: &Files, ejob: &Path, folder: &Path) -> Result<Self, Error> {
         let registry = format!("sqlite:{}", folder.join("registry.db").display());
-        let start = |file: &str, text: &str, arguments: [&str; 1]| {
+        let start = |subcommand: &str, file: &str, text: &str| {
             let path = folder.join(file);
             fs::write(&path, text).map_err(Error::file("write", &path))?;
             let mut command = Command::new(ejob);
-            command.args(arguments).arg(path).args(["--registry", &registry]);
+            command.arg(subcommand).arg(path).args(["--registry", &registry]);
             Ok::<Command, Error>(command)
         };
         let mut worker = ServerProcess::reserve(PORT)?;
-        worker.launch(start("jobs.toml", JOBS, ["worker"])?)?;
+        worker.launch(start("worker", "jobs.toml", JOBS)?)?;
         worker.wait_until("ready", LIMIT, |worker| printed(worker, "ready: ").is_some())?;
         let mut watcher = ServerProcess::reserve(PORT)?;
-        let mut command = start("watch.toml", EXPECTATIONS, ["watch"])?;
+        let mut command = start("watch", "watch.toml", EXPECTATIONS)?;
         command.args(["--metrics-port", "0"]);
         watcher.launch(command)?;
         watcher.wait_until("listening", LIMIT, |watcher| metrics_port(watcher).is_some())?;

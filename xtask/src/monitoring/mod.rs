@@ -14,10 +14,7 @@ use files::Files;
 use tools::Tools;
 
 /// Tests the rules and the metrics.
-pub(crate) fn test(arguments: &[String]) -> Result<(), Error> {
-    if let [first, ..] = arguments {
-        return Err(Error::Usage(format!("`monitoring` takes no argument, not `{first}`")));
-    }
+pub(crate) fn test() -> Result<(), Error> {
     let mut steps = Steps::begin();
     run(&mut steps)?;
     steps.end("cargo xtask monitoring")

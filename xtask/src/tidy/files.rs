@@ -52,7 +52,7 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
 }
 
 /// Returns the paths of a folder's entries, in order.
-pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let read = || -> io::Result<Vec<PathBuf>> {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
     };

@@ -14,6 +14,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::{Error, workspace};
+pub(crate) use files::entries;
 
 /// A place that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
