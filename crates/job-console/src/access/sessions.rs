@@ -53,7 +53,8 @@ pub(super) struct Sessions<H> {
 struct Session<H> {
     user: String,
     holder: H,
-    started: Instant,
+    /// End of the session, whatever its use.
+    ends: Instant,
     used: Instant,
 }
 
@@ -65,6 +66,11 @@ impl<H: Clone> Sessions<H> {
     /// Starts a session, and returns its identifier. If there are too many, the one that has been
     /// idle for longest ends.
     pub(super) fn start(&self, user: &str, holder: H) -> String {
+        self.start_for(user, holder, self.bounds.absolute)
+    }
+
+    /// Starts a session that ends after a time, and returns its identifier.
+    pub(super) fn start_for(&self, user: &str, holder: H, longest: Duration) -> String {
         let id = random_id();
         let now = Instant::now();
         let mut sessions = self.by_hash.lock();
@@ -75,7 +81,8 @@ impl<H: Clone> Sessions<H> {
         } else if sessions.len() >= self.bounds.max {
             end_idlest(&mut sessions, |_| true);
         }
-        let session = Session { user: user.to_owned(), holder, started: now, used: now };
+        let ends = now + longest.min(self.bounds.absolute);
+        let session = Session { user: user.to_owned(), holder, ends, used: now };
         sessions.insert(digest(&id), session);
         id
     }
@@ -103,8 +110,7 @@ impl<H: Clone> Sessions<H> {
 
 impl<H> Session<H> {
     fn is_valid(&self, bounds: SessionBounds, now: Instant) -> bool {
-        now.duration_since(self.used) < bounds.idle
-            && now.duration_since(self.started) < bounds.absolute
+        now.duration_since(self.used) < bounds.idle && now < self.ends
     }
 }
 

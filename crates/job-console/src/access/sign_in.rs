@@ -162,9 +162,9 @@ async fn sign_out(
     }
     #[cfg(feature = "oidc")]
     if let (Some(provider), Some((_, Holder::Provider(signed)))) = (&shared.access.oidc, &ended)
-        && let Some(url) = provider.sign_out(&shared.prefix, signed).await
+        && let Some(url) = signed.sign_out()
     {
-        let page = super::oidc::sign_out_page(provider.label(), &files(&shared), &url);
+        let page = super::oidc::sign_out_page(provider.label(), &files(&shared), url);
         return (AppendHeaders(removed), page).into_response();
     }
     let page = if shared.access.has_sign_in_page() { "/sign-in" } else { "/" };

@@ -81,10 +81,15 @@ pub(super) enum Fault {
 #[derive(Debug)]
 pub(in crate::access) struct Signed {
     pub(in crate::access) caller: Caller,
-    /// End of the session, whatever its use.
-    pub(in crate::access) ends: Instant,
-    /// Names the session to the provider at the sign-out.
-    hint: Option<SecretString>,
+    /// Address of the provider at which the user signs out, if it has one. It names the session.
+    sign_out: Option<SecretString>,
+}
+
+impl Signed {
+    /// Returns the address of the provider at which the user signs out, if it has one.
+    pub(in crate::access) fn sign_out(&self) -> Option<&str> {
+        self.sign_out.as_ref().map(|address| address.expose_secret())
+    }
 }
 
 /// An identity provider with what is known about it.
@@ -223,7 +228,7 @@ impl Provider {
         code: String,
         (nonce, verifier): (Nonce, PkceCodeVerifier),
     ) -> Result<Signed, Fault> {
-        let metadata = self.metadata().await?;
+        let mut metadata = self.metadata().await?;
         let token = self.exchange(&metadata, prefix, code, verifier).await?;
         if let Err(error) = self.verify(&metadata, &token, &nonce) {
             let is_unknown_key = matches!(
@@ -232,19 +237,19 @@ impl Provider {
                     SignatureVerificationError::NoMatchingKey
                 )
             );
-            let metadata = match is_unknown_key {
+            let renewed = match is_unknown_key {
                 true => self.with_new_keys(&metadata).await?,
                 false => None,
             };
             let refused = |error: ClaimsVerificationError| Fault::Token(causes(&error));
-            let metadata = metadata.ok_or_else(|| refused(error))?;
+            metadata = renewed.ok_or_else(|| refused(error))?;
             self.verify(&metadata, &token, &nonce).map_err(refused)?;
         }
-        let token = token.to_string();
-        let claims = payload(&token).ok_or(Fault::Token("it is no JSON".to_owned()))?;
+        let text = token.to_string();
+        let claims = payload(&text).ok_or(Fault::Token("it is no JSON".to_owned()))?;
         let caller = self.settings.claims.caller(&claims, &self.settings.grants)?;
-        let hint = (token.len() <= MAX_HINT_BYTES).then(|| token.into());
-        Ok(Signed { caller, ends: Instant::now() + self.settings.session, hint })
+        let hint = Some(&token).filter(|_| text.len() <= MAX_HINT_BYTES);
+        Ok(Signed { caller, sign_out: self.sign_out(&metadata, prefix, hint) })
     }
 
     async fn exchange(
@@ -297,25 +302,25 @@ impl Provider {
         token.claims(&verifier, nonce).map(drop)
     }
 
-    /// Returns the address of the provider at which a user signs out, if it has one.
-    pub(in crate::access) async fn sign_out(&self, prefix: &str, signed: &Signed) -> Option<Url> {
-        // The user has signed in, so that the settings are known: nothing is fetched here.
-        let metadata = self.state.lock().await.metadata.clone()?;
+    /// Returns the address of the provider at which a user signs out, if it has one. The token names
+    /// the session.
+    fn sign_out(
+        &self,
+        metadata: &ProviderMetadataWithLogout,
+        prefix: &str,
+        hint: Option<&CoreIdToken>,
+    ) -> Option<SecretString> {
         let endpoint = metadata.additional_metadata().end_session_endpoint.clone()?;
         self.http.check(endpoint.url()).ok()?;
         let back = self.settings.public(prefix, "/sign-in");
         let request = LogoutRequest::from(endpoint)
             .set_client_id(ClientId::new(self.settings.client_id.clone()))
             .set_post_logout_redirect_uri(PostLogoutRedirectUrl::from_url(back));
-        let hint = signed.hint.as_ref().and_then(|hint| hint.expose_secret().parse().ok());
         let request = match hint {
-            Some(hint) => {
-                let hint: CoreIdToken = hint;
-                request.set_id_token_hint(&hint)
-            }
+            Some(hint) => request.set_id_token_hint(hint),
             None => request,
         };
-        Some(request.http_get_url())
+        Some(String::from(request.http_get_url()).into())
     }
 }
 
@@ -336,7 +341,7 @@ fn auth_type(metadata: &ProviderMetadataWithLogout) -> AuthType {
 
 #[cfg(test)]
 impl Signed {
-    pub(super) fn for_test(caller: Caller, longest: Duration) -> Self {
-        Self { caller, ends: Instant::now() + longest, hint: None }
+    pub(super) fn for_test(caller: Caller) -> Self {
+        Self { caller, sign_out: None }
     }
 }

@@ -11,7 +11,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
-use url::Url;
 
 use super::claims::NoCaller;
 use super::pending::SignIn;
@@ -130,7 +129,8 @@ async fn complete(
     access.limit.succeed(None, client);
     let name = signed.caller.name.clone();
     access.log.signed_in(&name, signed.caller.role, client);
-    let id = access.sessions.start(&name, Holder::Provider(Arc::new(signed)));
+    let longest = provider.settings.session;
+    let id = access.sessions.start_for(&name, Holder::Provider(Arc::new(signed)), longest);
     let is_secure = provider.settings.address.scheme() == "https";
     let cookie = cookie::set(Purpose::Session, &shared.prefix, is_secure, &id);
     (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie)], [(LOCATION, next)]).into_response()
@@ -166,12 +166,12 @@ async fn check(
 /// Returns the page after a sign-out that leads to the sign-out at the provider.
 ///
 /// It is a page and no redirect, because the answer to a form may not lead to another site.
-pub(in crate::access) fn sign_out_page(label: &str, files: &Files, url: &Url) -> Markup {
+pub(in crate::access) fn sign_out_page(label: &str, files: &Files, url: &str) -> Markup {
     let main = html! {
         h1 { "Signed out" }
-        p { a href=(url.as_str()) { "Sign out at " (label) } }
+        p { a href=(url) { "Sign out at " (label) } }
     };
-    document("Signed out", files, Some(url.as_str()), &main)
+    document("Signed out", files, Some(url), &main)
 }
 
 fn provider(shared: &Shared) -> Option<&Arc<Provider>> {

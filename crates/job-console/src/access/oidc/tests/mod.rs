@@ -387,8 +387,8 @@ async fn failed_sign_ins_of_an_address_have_to_wait() {
 async fn session_ends_at_its_longest_time_whatever_its_use() {
     let access = access(settings("http://localhost:1"), Bounds::default());
     let caller = Caller { name: "anna".to_owned(), role: Role::Viewer, jobs: "*".to_owned() };
-    let signed = Signed::for_test(caller, Duration::from_secs(3600));
-    let id = access.sessions.start("anna", Holder::Provider(Arc::new(signed)));
+    let holder = Holder::Provider(Arc::new(Signed::for_test(caller)));
+    let id = access.sessions.start_for("anna", holder, Duration::from_secs(3600));
     let cookie = format!("ejob-session={id}");
     let router = router(access, "");
     let status = async || {
