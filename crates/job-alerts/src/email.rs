@@ -12,13 +12,12 @@ use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 use lite::InvalidConfig;
-use outbound::SecretText;
+use outbound::{SecretText, with_causes};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::alert::cut;
 use crate::channel::{Channel, Content};
 use crate::error::NotConnected;
-use crate::handler::with_causes;
 use crate::{AlertChannel, AlertError, AlertHandler};
 
 const CHANNEL: &str = "EMAIL";
@@ -57,7 +56,7 @@ pub enum MailTls {
 /// # Examples
 /// ```
 /// use job_alerts::Email;
-/// use outbound::SecretText;
+/// use outbound::{SecretText, with_causes};
 ///
 /// let recipients = "anna@example.com, ops@example.com";
 /// let handler = Email::new("mail.example.com", 465, "Jobs <jobs@example.com>", recipients)

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use lite::{ErrorHandler, JobError, Reaction, RunFailure};
+use outbound::with_causes;
 use parking_lot::Mutex;
 use tokio::select;
 use tokio::task::JoinHandle;
@@ -178,12 +179,6 @@ impl fmt::Debug for AlertHandler {
         let (channel, window) = (self.shared.channel.name(), self.window);
         f.debug_struct("AlertHandler").field("channel", &channel).field("window", &window).finish()
     }
-}
-
-/// Returns the text of an error and of its causes.
-pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod causes;
 #[cfg(feature = "client")]
 mod client;
 mod invalid;
@@ -7,6 +8,7 @@ mod permissions;
 mod secret;
 mod syntax;
 
+pub use causes::with_causes;
 #[cfg(feature = "client")]
 pub use client::{Limits, http_client};
 pub use invalid::Invalid;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use job_alerts::{AlertChannel, AlertError, Message};
+use job_alerts::{AlertChannel, Message};
+use outbound::with_causes;
 use reg_center::{RegistryCenter, SessionChange, SessionId};
 use tokio::time::Instant;
 
@@ -104,7 +105,13 @@ impl Delivery {
                     return Outcome::Unknown;
                 }
             };
-            tracing::warn!(channel = name, n, attempt, error = causes(&error), "message not sent");
+            tracing::warn!(
+                channel = name,
+                n,
+                attempt,
+                error = with_causes(&error),
+                "message not sent"
+            );
             if error.may_have_arrived() {
                 return Outcome::Unknown;
             }
@@ -149,11 +156,4 @@ async fn session_end(registry: &dyn RegistryCenter, session: SessionId) {
             () = lease => return,
         }
     }
-}
-
-/// Returns the text of an error and of its causes.
-fn causes(error: &AlertError) -> String {
-    let first = std::error::Error::source(error);
-    let causes = std::iter::successors(first, |cause| (*cause).source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

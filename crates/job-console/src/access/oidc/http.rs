@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
-use outbound::{Limits, http_client};
+use outbound::{Limits, http_client, with_causes};
 use reqwest::Client;
 use url::Url;
 
@@ -100,18 +100,6 @@ impl<'c> AsyncHttpClient<'c> for Http {
     }
 }
 
-/// Describes an error with its causes.
-pub(super) fn causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
-fn fault(error: &dyn Error) -> HttpFault {
-    HttpFault(causes(error))
+fn fault(error: &(dyn Error + 'static)) -> HttpFault {
+    HttpFault(with_causes(error))
 }

@@ -14,13 +14,14 @@ use openidconnect::{
     PkceCodeChallenge, PkceCodeVerifier, PostLogoutRedirectUrl, ProviderMetadataWithLogout,
     RedirectUrl, RequestTokenError, Scope, SignatureVerificationError, TokenResponse as _,
 };
+use outbound::with_causes;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
 
 use super::claims::{NoCaller, payload};
-use super::http::{Http, HttpBounds, causes};
+use super::http::{Http, HttpBounds};
 use super::pending::SignIns;
 use super::{CALLBACK, Oidc, invalid};
 use crate::access::{AccessError, Caller};
@@ -167,7 +168,7 @@ impl Provider {
     async fn fetch(&self) -> Result<ProviderMetadataWithLogout, String> {
         let found =
             ProviderMetadataWithLogout::discover_async(self.issuer.clone(), &self.http).await;
-        let found = found.map_err(|error| causes(&error))?;
+        let found = found.map_err(|error| with_causes(&error))?;
         self.http.check(found.authorization_endpoint().url()).map_err(|fault| fault.to_string())?;
         Ok(found)
     }
@@ -187,7 +188,7 @@ impl Provider {
         }
         state.keys_fetched = Some(Instant::now());
         let keys = JsonWebKeySet::fetch_async(known.jwks_uri(), &self.http).await;
-        let keys = keys.map_err(|error| Fault::Unusable(causes(&error)))?;
+        let keys = keys.map_err(|error| Fault::Unusable(with_causes(&error)))?;
         let metadata = Arc::new(ProviderMetadataWithLogout::clone(known).set_jwks(keys));
         state.metadata = Some(Arc::clone(&metadata));
         Ok(Some(metadata))
@@ -241,7 +242,7 @@ impl Provider {
                 true => self.with_new_keys(&metadata).await?,
                 false => None,
             };
-            let refused = |error: ClaimsVerificationError| Fault::Token(causes(&error));
+            let refused = |error: ClaimsVerificationError| Fault::Token(with_causes(&error));
             metadata = renewed.ok_or_else(|| refused(error))?;
             self.verify(&metadata, &token, &nonce).map_err(refused)?;
         }
@@ -263,14 +264,14 @@ impl Provider {
         let secret = self.settings.client_secret.as_ref();
         let secret = secret.map(|secret| secret.resolve()).transpose();
         let secret =
-            secret.map_err(|error| unusable(format!("client_secret: {}", causes(&error))))?;
+            secret.map_err(|error| unusable(format!("client_secret: {}", with_causes(&error))))?;
         let secret = secret.map(|secret| ClientSecret::new(secret.expose_secret().to_owned()));
         let client_id = ClientId::new(self.settings.client_id.clone());
         let relying = CoreClient::from_provider_metadata(metadata.clone(), client_id, secret)
             .set_auth_type(auth_type(metadata))
             .set_redirect_uri(self.redirect(prefix));
         let request = relying.exchange_code(AuthorizationCode::new(code));
-        let request = request.map_err(|error| unusable(causes(&error)))?;
+        let request = request.map_err(|error| unusable(with_causes(&error)))?;
         let answer = request.set_pkce_verifier(verifier).request_async(&self.http).await;
         let answer = answer.map_err(|error| {
             let refused = match &error {
@@ -281,8 +282,8 @@ impl Provider {
             };
             match refused == Some(&CoreErrorResponseType::InvalidGrant) {
                 // The user has to begin again: the code is wrong, was used, or has expired.
-                true => Fault::Token(causes(&error)),
-                false => unusable(causes(&error)),
+                true => Fault::Token(with_causes(&error)),
+                false => unusable(with_causes(&error)),
             }
         })?;
         let token = answer.id_token().cloned();
