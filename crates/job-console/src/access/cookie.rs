@@ -25,11 +25,11 @@ impl Purpose {
     }
 
     /// Returns the attribute with the time for which a browser keeps the cookie.
-    fn age(self) -> &'static str {
+    fn age(self) -> String {
         match self {
-            Self::Session => "",
+            Self::Session => String::new(),
             #[cfg(feature = "oidc")]
-            Self::SignIn => "; Max-Age=600",
+            Self::SignIn => format!("; Max-Age={}", super::oidc::EXPIRY.as_secs()),
         }
     }
 }
@@ -46,7 +46,7 @@ fn name(purpose: Purpose, prefix: &str, is_secure: bool) -> String {
 
 /// Returns a cookie with an identifier.
 pub(super) fn set(purpose: Purpose, prefix: &str, is_secure: bool, id: &str) -> HeaderValue {
-    value(&name(purpose, prefix, is_secure), is_secure, id, purpose.age())
+    value(&name(purpose, prefix, is_secure), is_secure, id, &purpose.age())
 }
 
 /// Returns the cookies that remove the one of a session.

@@ -57,7 +57,7 @@ pub(super) fn is_forwarded(headers: &HeaderMap) -> bool {
     headers.contains_key("x-forwarded-for") || headers.contains_key("forwarded")
 }
 
-fn is_loopback(host: &str) -> bool {
+pub(super) fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || address(host).is_some_and(|address| address.to_canonical().is_loopback())
 }

@@ -18,8 +18,10 @@ use outbound::SecretText;
 use url::Url;
 
 use super::grant::Grants;
+use super::origin::is_loopback;
 use super::{AccessError, Role};
 use claims::{ClaimNames, check_claim};
+pub(super) use pending::EXPIRY;
 pub(super) use provider::{Provider, Signed};
 pub(super) use routes::{add_routes, sign_out_page};
 
@@ -233,13 +235,11 @@ fn secure_url(field: &'static str, text: &str) -> Result<Url, AccessError> {
 
 /// Returns true if a network cannot read what is sent to an address.
 fn is_secure(url: &Url) -> bool {
-    let is_loopback = match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => return false,
-    };
-    url.scheme() == "https" || (url.scheme() == "http" && is_loopback)
+    match (url.scheme(), url.host_str()) {
+        ("https", Some(_)) => true,
+        ("http", Some(host)) => is_loopback(host),
+        _ => false,
+    }
 }
 
 fn invalid(field: &'static str, value: &str, valid: &'static str) -> AccessError {

@@ -14,7 +14,7 @@ use crate::access::limit::network;
 use crate::access::secret::digest;
 
 /// Time that a user has for the sign-in at the provider.
-pub(super) const EXPIRY: Duration = Duration::from_secs(600);
+pub(in crate::access) const EXPIRY: Duration = Duration::from_secs(600);
 /// Most sign-ins at the same time.
 const MAX: usize = 10_000;
 /// Most sign-ins from one address, so that one client cannot end those of the others.
