@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 use tokio::net::UnixDatagram;
 use tokio::process::Command;
 
-use super::worker::{HOLD, Worker, within};
+use super::worker::{Worker, folder_with_gate, within};
 
 fn ejob(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
@@ -42,11 +42,8 @@ async fn notified(socket: &UnixDatagram, wanted: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn worker_answers_probes_and_notifies_its_service_manager() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder_with_gate();
     let path = folder.path();
-    std::fs::write(path.join("jobs.toml"), HOLD).unwrap();
-    let gate = path.join("gate");
-    assert!(std::process::Command::new("mkfifo").arg(&gate).status().unwrap().success());
     let registry = ["--registry", "sqlite:registry.db"];
     let socket = UnixDatagram::bind(path.join("notify")).unwrap();
     let words = ["worker", "jobs.toml", "--metrics-port", "0"];
@@ -72,7 +69,9 @@ async fn worker_answers_probes_and_notifies_its_service_manager() {
     assert_eq!(health(path, &[&port]).await, (Some(3), leaving));
     assert_eq!(health(path, &[&port, "--live"]).await, (Some(0), "OK\n".to_owned()));
     notified(&socket, "WATCHDOG=1").await;
-    within("the run to wait at its gate", tokio::fs::write(gate, "on\n")).await.unwrap();
+    within("the run to wait at its gate", tokio::fs::write(path.join("gate"), "on\n"))
+        .await
+        .unwrap();
     assert_eq!(worker.end().await, Some(0));
     let (code, text) = health(path, &[&port]).await;
     assert_eq!(code, Some(3), "{text}");
@@ -86,13 +85,11 @@ async fn console_notifies_its_service_manager() {
     let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
     let mut command = ejob(folder.path(), &["console", "--demo", "--listen", "127.0.0.1:0"]);
     command.env("NOTIFY_SOCKET", folder.path().join("notify")).env("WATCHDOG_USEC", "200000");
-    let mut console = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let console = Worker::of(command);
     let notice = notified(&socket, "READY=1").await;
     assert!(notice.contains("STATUS=console: http://127.0.0.1:"), "{notice}");
     notified(&socket, "WATCHDOG=1").await;
-    let id = console.id().unwrap().to_string();
-    let signal = std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap();
-    assert!(signal.success());
+    console.signal("-TERM").await;
     notified(&socket, "STOPPING=1").await;
-    assert_eq!(within("the end", console.wait()).await.unwrap().code(), Some(0));
+    assert_eq!(console.end().await, Some(0));
 }

@@ -15,7 +15,7 @@ use zookeeper_fixture::Server;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Job whose item says that it has begun, and ends when a line is written to the pipe `gate`.
-pub(crate) const HOLD: &str = r#"
+const HOLD: &str = r#"
 [[jobs]]
 name = "hold"
 sharding_total_count = 1
@@ -146,7 +146,7 @@ impl Worker {
 }
 
 /// Creates a folder with the file of the job `hold`, and its pipe.
-fn folder_with_gate() -> tempfile::TempDir {
+pub(crate) fn folder_with_gate() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("jobs.toml"), HOLD).unwrap();
     let gate = folder.path().join("gate");
