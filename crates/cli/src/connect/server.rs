@@ -81,10 +81,12 @@ fn of_postgres(
     match error {
         OpenError::Options(error) => of_option(&error.to_string(), named_by),
         OpenError::NoSchema { .. } => place.absent(),
-        OpenError::Unreachable { .. } | OpenError::Tls { .. } => Fault::new(
-            Exit::Unreachable,
-            format!("{error}; check {named_by} and that the server runs"),
-        ),
+        OpenError::Unreachable { .. } | OpenError::NoDatabase { .. } | OpenError::Tls { .. } => {
+            Fault::new(
+                Exit::Unreachable,
+                format!("{error}; check {named_by} and that the server runs"),
+            )
+        }
         OpenError::Refused { .. } => Fault::new(
             Exit::NotAuthorized,
             format!("{error}; check the user in {named_by} and password_file (or PGPASSWORD)"),

@@ -10,6 +10,7 @@ mod watching;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use futures_util::future::try_join_all;
@@ -179,21 +180,21 @@ async fn open_all(sources: Vec<Source>, cx: &Context<'_>) -> Result<Vec<Opened>,
         let Source { name, connect, target, history, watch } = source;
         let named = |fault: Fault| Fault::new(fault.exit(), format!("namespace {name:?}: {fault}"));
         let registry = target.to_string();
-        let watched = match watch {
-            Some(file) => {
-                let session_timeout = Some(watching::SESSION_TIMEOUT);
-                let (connect, target) = (connect.clone(), target.clone());
-                let place = Place { connect, target, may_create: false, session_timeout };
-                Some(Watched { file, center: cx.open(place).await.map_err(named)? })
-            }
-            None => None,
+        let open = async |session_timeout: Option<Duration>| {
+            let (connect, target) = (connect.clone(), target.clone());
+            let place = Place { connect, target, may_create: false, session_timeout };
+            cx.open(place).await.map_err(named)
         };
-        let place = Place { connect, target, may_create: false, session_timeout: None };
-        let center = cx.open(place).await.map_err(named)?;
-        let history = match history {
-            Some(options) => Some(History::open(options).await.map_err(|e| named(e.into()))?),
-            None => None,
+        let watched = async {
+            let Some(file) = watch else { return Ok(None) };
+            let center = open(Some(watching::SESSION_TIMEOUT)).await?;
+            Ok(Some(Watched { file, center }))
         };
+        let opened = async {
+            let Some(options) = history else { return Ok(None) };
+            History::open(options).await.map(Some).map_err(|error| named(error.into()))
+        };
+        let (watched, center, history) = tokio::try_join!(watched, open(None), opened)?;
         Ok(Opened { name, registry, center, history, watched })
     }))
     .await
