@@ -35,9 +35,11 @@ impl PostgresCenter {
     /// Connects to the server, creates the schema if it is missing, and opens a session.
     ///
     /// # Errors
-    /// [`OpenError`] names the server and the reason: [`OpenError::Unreachable`] after the
-    /// [`connect_timeout`](PostgresOptions::connect_timeout), every other one at once. Each request
-    /// to the server has the limit of [`request_timeout`](PostgresOptions::request_timeout).
+    /// [`OpenError`] names the server and the reason. A server that cannot be reached is
+    /// [`OpenError::Unreachable`] after the
+    /// [`connect_timeout`](PostgresOptions::connect_timeout); everything else is reported at once.
+    /// Each request to the server has the limit of
+    /// [`request_timeout`](PostgresOptions::request_timeout).
     ///
     /// # Panics
     /// Outside of a tokio runtime with IO and time enabled.
@@ -82,7 +84,7 @@ impl PostgresCenter {
     /// If the future is dropped, the schema is complete or does not exist.
     pub async fn create_schema(options: PostgresOptions) -> Result<(), OpenError> {
         options.validate()?;
-        Box::pin(Store::first(&options)).await?.close().await;
+        Box::pin(Store::connect_with_retry(&options)).await?.close().await;
         Ok(())
     }
 

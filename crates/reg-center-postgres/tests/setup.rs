@@ -131,7 +131,7 @@ fn a_wrong_address_is_named() {
 
 /// In a new environment programs and their database start together.
 #[test]
-fn a_server_that_is_starting_is_asked_again() {
+fn connect_retries_while_the_server_starts() {
     runtime().block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let options = options_for(listener.local_addr().unwrap()).namespace(namespace());

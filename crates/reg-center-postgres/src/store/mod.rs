@@ -74,10 +74,11 @@ impl Store {
         })
     }
 
-    /// Connects for the first time. A server that cannot be reached is asked again until the
-    /// [`connect_timeout`](PostgresOptions::connect_timeout): it may be starting beside this
-    /// program.
-    pub(crate) async fn first(options: &PostgresOptions) -> std::result::Result<Self, OpenError> {
+    /// Connects, and retries until the [`connect_timeout`](PostgresOptions::connect_timeout) while the
+    /// server cannot be reached: it may be starting beside this program.
+    pub(crate) async fn connect_with_retry(
+        options: &PostgresOptions,
+    ) -> std::result::Result<Self, OpenError> {
         let limit = options.connect_timeout;
         let mut obstacle = OpenError::Unreachable {
             server: options.server(),

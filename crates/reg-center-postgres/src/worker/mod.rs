@@ -93,7 +93,7 @@ impl Worker {
         shared: Arc<Shared>,
     ) -> Result<Self, OpenError> {
         let now = Instant::now();
-        let store = Store::first(&options).await?;
+        let store = Store::connect_with_retry(&options).await?;
         let server = options.server();
         let (wake_sender, wake_receiver) = unbounded_channel();
         let mut worker = Self {
