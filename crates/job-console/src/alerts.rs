@@ -162,14 +162,7 @@ impl Alerts {
 
     /// Returns the number of stored violations that are not silenced.
     pub(crate) fn violated(&self, now: Timestamp) -> usize {
-        let silenced = self.stored.silences(now);
-        let is_silenced = |job: &JobName, kind: ConditionKind| {
-            let of_job = silenced.iter().filter(|one| one.job == *job);
-            of_job.flat_map(|one| &one.silences).any(|one| one.expectation == kind)
-        };
-        let violations = self.stored.violations().into_iter();
-        let open = violations.filter(|one| !one.is_over && !is_silenced(&one.job, one.expectation));
-        open.count()
+        self.stored.open_violations(now)
     }
 
     /// Silences an expectation until a time, or ends its silence.

@@ -22,7 +22,7 @@ pub(crate) use documents::{
     Alert, JobDoc, MAX_DOCUMENT_BYTES, MessageDoc, OutboxDoc, Phase, Reported, Resolved, SenderDoc,
     SilencesDoc, TermDoc, decode, encode,
 };
-pub(crate) use silences::{SilenceView, silenced_job, watched_root};
+pub(crate) use silences::{SilenceView, watched_root};
 pub use silences::{SilencedJob, Silences};
 
 /// Deadline of one request.

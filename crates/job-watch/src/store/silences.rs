@@ -24,6 +24,15 @@ pub struct SilencedJob {
     pub silences: Vec<Silence>,
 }
 
+impl SilencedJob {
+    /// Returns the job with the silences that are not over, if there are any.
+    fn present(job: &JobName, silences: &[Silence], now: Timestamp) -> Option<Self> {
+        let present = silences.iter().filter(|one| one.until > now.as_millisecond());
+        let silences: Vec<_> = present.cloned().collect();
+        (!silences.is_empty()).then(|| Self { job: job.clone(), silences })
+    }
+}
+
 /// The silences of one registry.
 #[derive(Clone, Debug)]
 pub struct Silences(Store);
@@ -80,10 +89,7 @@ impl Silences {
     pub async fn list(&self, now: Timestamp) -> Result<Vec<SilencedJob>, StoreError> {
         let all = self.0.children::<SilencesDoc>("silences").await?;
         let all = all.into_iter().filter_map(|(name, stored)| {
-            let mut silences = stored.value.silences;
-            silences.retain(|one| one.until > now.as_millisecond());
-            let job = JobName::new(&name).ok()?;
-            (!silences.is_empty()).then_some(SilencedJob { job, silences })
+            SilencedJob::present(&JobName::new(&name).ok()?, &stored.value.silences, now)
         });
         Ok(all.collect())
     }
@@ -99,7 +105,7 @@ fn silence_path(job: &JobName) -> NodePath {
 }
 
 /// Returns the job of a node with silences.
-pub(crate) fn silenced_job(path: &NodePath) -> Option<JobName> {
+fn silenced_job(path: &NodePath) -> Option<JobName> {
     JobName::new(path.below(&below("silences"))?).ok()
 }
 
@@ -133,10 +139,22 @@ impl SilenceView {
         self.0.clear();
     }
 
+    /// Returns the silences that are not over, in the order of jobs and kinds.
+    pub(crate) fn present(&self, now: Timestamp) -> Vec<SilencedJob> {
+        let of_job = |(job, all): (&JobName, &Vec<Silence>)| SilencedJob::present(job, all, now);
+        self.0.iter().filter_map(of_job).collect()
+    }
+
+    /// Returns the present silence of an expectation: the one that ends last.
+    pub(crate) fn of(&self, job: &JobName, kind: ConditionKind, now: i64) -> Option<&Silence> {
+        let silences = self.0.get(job)?.iter();
+        let present = silences.filter(|one| one.expectation == kind && one.until > now);
+        present.max_by_key(|one| one.until)
+    }
+
     /// Returns the end of the present silence of an expectation, in milliseconds.
     pub(crate) fn until(&self, job: &JobName, kind: ConditionKind, now: i64) -> Option<i64> {
-        let silences = self.0.get(job)?.iter();
-        silences.filter(|one| one.expectation == kind && one.until > now).map(|s| s.until).max()
+        self.of(job, kind, now).map(|one| one.until)
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::store::{
-    Alert, JobDoc, SenderDoc, SilencesDoc, Store, decode, silenced_job, watched_job, watched_root,
+    Alert, JobDoc, SenderDoc, SilenceView, Store, decode, watched_job, watched_root,
 };
 use crate::{ConditionKind, Severity, Silence, SilencedJob};
 
@@ -58,11 +58,11 @@ pub struct StoredWatch {
 }
 
 /// The documents that other processes show. Unreadable ones are left out and logged.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Seen {
     sender: Option<String>,
     alerts: BTreeMap<JobName, BTreeMap<ConditionKind, Alert>>,
-    silences: BTreeMap<JobName, Vec<Silence>>,
+    silences: SilenceView,
 }
 
 impl StoredWatch {
@@ -99,13 +99,27 @@ impl StoredWatch {
     /// Returns the silences that are not over, in the order of jobs and kinds.
     #[must_use]
     pub fn silences(&self, now: Timestamp) -> Vec<SilencedJob> {
-        let seen = self.seen.lock();
-        let of_job = |(job, all): (&JobName, &Vec<Silence>)| {
-            let present = all.iter().filter(|one| one.until > now.as_millisecond());
-            let silences: Vec<_> = present.cloned().collect();
-            (!silences.is_empty()).then(|| SilencedJob { job: job.clone(), silences })
+        self.seen.lock().silences.present(now)
+    }
+
+    /// Returns the silence of an expectation that is not over; `None` if there is none, or before
+    /// the first snapshot.
+    #[must_use]
+    pub fn silence(&self, job: &JobName, kind: ConditionKind, now: Timestamp) -> Option<Silence> {
+        self.seen.lock().silences.of(job, kind, now.as_millisecond()).cloned()
+    }
+
+    /// Returns the number of stored violations that are neither over nor silenced.
+    #[must_use]
+    pub fn open_violations(&self, now: Timestamp) -> usize {
+        let (seen, now) = (self.seen.lock(), now.as_millisecond());
+        let is_open = |job: &JobName, kind: ConditionKind, alert: &Alert| {
+            alert.resolved.is_none() && seen.silences.of(job, kind, now).is_none()
         };
-        seen.silences.iter().filter_map(of_job).collect()
+        let of_job = |(job, alerts): (&JobName, &BTreeMap<ConditionKind, Alert>)| {
+            alerts.iter().filter(|(kind, alert)| is_open(job, **kind, alert)).count()
+        };
+        seen.alerts.iter().map(of_job).sum()
     }
 
     /// Returns a counter that changes with the stored state.
@@ -176,6 +190,7 @@ async fn follow(
 impl Seen {
     fn put(&mut self, node: &Node) {
         self.remove(&node.path);
+        self.silences.put(&node.path, &node.data);
         let read = self.read(node);
         if let Err(error) = read {
             tracing::warn!(%error, "a document of watchers is not shown");
@@ -189,20 +204,16 @@ impl Seen {
         } else if let Some(job) = watched_job(path) {
             let alerts = decode::<JobDoc>(path, &node.data)?.alerts;
             self.alerts.insert(job, alerts);
-        } else if let Some(job) = silenced_job(path) {
-            let silences = decode::<SilencesDoc>(path, &node.data)?.silences;
-            self.silences.insert(job, silences);
         }
         Ok(())
     }
 
     fn remove(&mut self, path: &NodePath) {
+        self.silences.remove(path);
         if *path == Store::sender_path() {
             self.sender = None;
         } else if let Some(job) = watched_job(path) {
             self.alerts.remove(&job);
-        } else if let Some(job) = silenced_job(path) {
-            self.silences.remove(&job);
         }
     }
 }

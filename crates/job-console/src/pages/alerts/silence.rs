@@ -45,9 +45,8 @@ impl<'a> Request<'a> {
     }
 
     fn present(&self) -> Option<Silence> {
-        let all = self.page.namespace.alerts.stored.silences(self.page.asked.now);
-        let of_job = all.into_iter().find(|one| one.job == self.job)?;
-        of_job.silences.into_iter().find(|one| one.expectation == self.kind)
+        let PageRequest { asked, namespace, .. } = self.page;
+        namespace.alerts.stored.silence(&self.job, self.kind, asked.now)
     }
 
     fn form(&self, status: StatusCode, fault: Option<&Fault>) -> Response {
