@@ -53,13 +53,17 @@ impl Namespace {
         })
     }
 
-    fn no_such_job(&self, detail: String) -> Problem {
+    /// Fails while the jobs are not known yet.
+    pub(crate) fn loaded(&self) -> Answer<()> {
         match self.live.freshness() {
-            Freshness::Loading => Problem::loading(&self.name),
-            Freshness::Current | Freshness::Stale { .. } => {
-                Problem::not_found("no-such-job", detail)
-            }
+            Freshness::Loading => Err(Problem::loading(&self.name)),
+            Freshness::Current | Freshness::Stale { .. } => Ok(()),
         }
+    }
+
+    fn no_such_job(&self, detail: String) -> Problem {
+        let absent = || Problem::not_found("no-such-job", detail);
+        self.loaded().err().unwrap_or_else(absent)
     }
 }
 

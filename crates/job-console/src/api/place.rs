@@ -97,10 +97,8 @@ impl FromRequestParts<Shared> for Live {
 
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Answer<Self> {
         let place = Place::from_request_parts(parts, shared).await?;
-        match place.namespace.live.freshness() {
-            Freshness::Loading => Err(Problem::loading(&place.namespace.name)),
-            Freshness::Current | Freshness::Stale { .. } => Ok(Self(place)),
-        }
+        place.namespace.loaded()?;
+        Ok(Self(place))
     }
 }
 

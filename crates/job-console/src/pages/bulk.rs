@@ -164,8 +164,7 @@ impl<'a> Request<'a> {
     fn result(&self, report: &Report) -> Response {
         let back = self.list();
         if is_done(report) {
-            let separator = if back.contains('?') { '&' } else { '?' };
-            return self.page.lead_to(&format!("{back}{separator}changed={}", report.done.len()));
+            return self.page.lead_to_changed(&back, report.done.len());
         }
         self.respond(StatusCode::OK, |cx| {
             result(cx, &cx.lang().act_title(self.bulk.action.as_str()), report, &back)

@@ -142,7 +142,7 @@ pub(super) async fn submit(
     };
     let report = request.namespace.operations.fix(&found, &by).await?;
     if report.has_changed() && report.left.is_empty() && report.failed.is_empty() {
-        return Ok(request.lead_to(&format!("doctor?changed={}", report.done.len())));
+        return Ok(request.lead_to_changed("doctor", report.done.len()));
     }
     Ok(page(&request, StatusCode::OK, |cx| result(cx, &cx.lang().repair(), &report, "doctor")))
 }

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use coordination::{InvalidConfig, JobName};
-use operations::{By, Error, Freshness};
+use operations::{By, Error};
 
 use super::cx::{Age, Cx};
 use super::query::encoded;
@@ -75,14 +75,6 @@ impl PageRequest {
         Ok(JobName::new(self.segment(3)).map_err(Error::from)?)
     }
 
-    /// Fails while the jobs of the namespace are not known yet.
-    pub(super) fn loaded(&self) -> Answer<()> {
-        match self.namespace.live.freshness() {
-            Freshness::Loading => Err(Problem::loading(&self.namespace.name)),
-            Freshness::Current | Freshness::Stale { .. } => Ok(()),
-        }
-    }
-
     /// Calls a function with the context of a page.
     pub(super) fn with_cx<T>(&self, render: impl FnOnce(&Cx<'_>) -> T) -> T {
         let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
@@ -103,6 +95,12 @@ impl PageRequest {
     pub(super) fn lead_to(&self, path: &str) -> Response {
         let namespace = encoded(&self.namespace.name);
         see_other(&self.asked.root, &format!("n/{namespace}/{path}"))
+    }
+
+    /// Leads to a page of the namespace that shows the number of changes.
+    pub(super) fn lead_to_changed(&self, path: &str, changes: usize) -> Response {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        self.lead_to(&format!("{path}{separator}changed={changes}"))
     }
 
     /// Refuses a change of a reader of old data who has not confirmed it.

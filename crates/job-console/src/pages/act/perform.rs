@@ -23,8 +23,7 @@ pub(super) async fn perform(
     let report = change(&request.namespace, &target, &fields, &by).await?;
     let page = target.page();
     if is_done(&report) {
-        let separator = if page.contains('?') { '&' } else { '?' };
-        return Ok(request.lead_to(&format!("{page}{separator}changed={}", report.done.len())));
+        return Ok(request.lead_to_changed(&page, report.done.len()));
     }
     Ok(request.respond(StatusCode::OK, |cx| {
         let title = cx.lang().act_title(target.operation.word());

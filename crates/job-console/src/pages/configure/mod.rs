@@ -67,9 +67,9 @@ fn page(
 
 /// Leads to the configuration, with the number of written changes.
 fn done(request: &PageRequest, job: &JobName, updated: &Updated) -> Response {
-    let changed = match updated.report.done.len() {
-        0 => String::new(),
-        written => format!("?changed={}", updated.changes.len().max(written)),
-    };
-    request.lead_to(&format!("jobs/{}/configuration{changed}", encoded(job.as_str())))
+    let page = format!("jobs/{}/configuration", encoded(job.as_str()));
+    match updated.report.done.len() {
+        0 => request.lead_to(&page),
+        written => request.lead_to_changed(&page, updated.changes.len().max(written)),
+    }
 }

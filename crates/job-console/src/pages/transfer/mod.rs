@@ -54,7 +54,7 @@ fn respond(
 
 /// Responds with the form, and with the fault of the given document.
 async fn form(request: &PageRequest, given: &Given, fault: Option<&str>) -> Answer<Response> {
-    request.loaded()?;
+    request.namespace.loaded()?;
     let (jobs, caller) = (jobs::snapshots(request), request.asked.caller.clone());
     let (export, left_out) = scan(move || exported(jobs.into_iter(), &caller)).await?;
     let status = if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
@@ -68,7 +68,7 @@ async fn show(request: PageRequest) -> Answer<Response> {
 /// Sends the export as a file, in the form that `ejob export --form json` writes.
 async fn download(request: PageRequest) -> Answer<Response> {
     // An export without jobs would be a valid file.
-    request.loaded()?;
+    request.namespace.loaded()?;
     let (jobs, caller) = (jobs::snapshots(&request), request.asked.caller.clone());
     let text = scan(move || {
         let (export, _) = exported(jobs.into_iter(), &caller);
@@ -94,7 +94,7 @@ async fn submit(
             format!("the form cannot be read: {text}; valid are up to {MAX_BODY_BYTES} bytes");
         Problem::new(rejection.status(), "invalid-form", detail)
     })?;
-    request.loaded()?;
+    request.namespace.loaded()?;
     let given = Given::of(&fields);
     let export = match parsed(&given.document) {
         Ok(export) => export,
@@ -136,7 +136,7 @@ async fn submit(
 fn imported(request: &PageRequest, planned: &Plan, report: &Report) -> Response {
     let refused = planned.steps.iter().any(forms::is_refused);
     if report.has_changed() && report.failed.is_empty() && !refused {
-        return request.lead_to(&format!("jobs?changed={}", report.done.len()));
+        return request.lead_to_changed("jobs", report.done.len());
     }
     respond(request, StatusCode::OK, |cx| result(cx, &cx.lang().import(), report, "transfer"))
 }
