@@ -10,7 +10,6 @@ use operations::{Attention, JobLine, JobSnapshot, JobState};
 
 use super::bulk;
 use super::cx::Cx;
-use super::locale::Lang;
 use super::query::encoded;
 use super::request::PageRequest;
 use super::shell::{Body, Section};
@@ -20,17 +19,17 @@ use crate::namespaces::is_on_server;
 
 /// Word of the filter for all jobs that need attention.
 const ATTENTION: &str = "ATTENTION";
-/// Words of the filter for jobs whose rows show this status.
-const STATUSES: [&str; 9] = [
-    "OK",
-    "FAILING",
-    "CRASHED",
-    "INVALID",
-    "LATE",
-    "RESHARDING",
-    "PAUSED",
-    "DISABLED",
-    "NO_INSTANCE",
+/// Words of the filter, each with the status that the rows of its jobs show.
+const STATUSES: [(&str, Option<Attention>, JobState); 9] = [
+    ("OK", None, JobState::Ok),
+    ("FAILING", Some(Attention::Failing), JobState::Failing),
+    ("CRASHED", Some(Attention::Crashed), JobState::Crashed),
+    ("INVALID", Some(Attention::InvalidConfig), JobState::Ok),
+    ("LATE", Some(Attention::Late), JobState::Ok),
+    ("RESHARDING", Some(Attention::Resharding), JobState::Resharding),
+    ("PAUSED", Some(Attention::Paused), JobState::Paused),
+    ("DISABLED", None, JobState::Disabled),
+    ("NO_INSTANCE", Some(Attention::NoInstance), JobState::NoInstance),
 ];
 
 /// Columns by which the list can be sorted.
@@ -101,34 +100,17 @@ fn filtered<'a>(cx: &'a Cx<'_>) -> Vec<&'a JobLine> {
     jobs.filter(is_on).collect()
 }
 
-fn has_status(cx: &Cx<'_>, job: &JobLine, status: &str) -> bool {
+/// Returns the word of the status that the row of a job shows, and whether the job needs attention.
+fn shown(cx: &Cx<'_>, job: &JobLine) -> (&'static str, bool) {
     let attention = job.attention(cx.now.as_millisecond());
-    let shown = match attention {
-        Some(Attention::Crashed) => "CRASHED",
-        Some(Attention::InvalidConfig) => "INVALID",
-        Some(Attention::Failing) => "FAILING",
-        Some(Attention::Late) => "LATE",
-        Some(Attention::NoInstance) => "NO_INSTANCE",
-        Some(Attention::Resharding) => "RESHARDING",
-        Some(Attention::Paused) => "PAUSED",
-        None => job.status.as_str(),
-    };
-    shown == status || (status == ATTENTION && attention.is_some())
+    let of_attention = STATUSES.iter().find(|(_, one, _)| attention.is_some() && *one == attention);
+    let word = of_attention.map_or(job.status.as_str(), |(word, ..)| word);
+    (word, attention.is_some())
 }
 
-/// Returns the label of a word of the filter, which is the one that the rows have.
-fn status_label(lang: Lang, status: &str) -> String {
-    match status {
-        "FAILING" => lang.attention(Attention::Failing),
-        "CRASHED" => lang.attention(Attention::Crashed),
-        "INVALID" => lang.attention(Attention::InvalidConfig),
-        "LATE" => lang.attention(Attention::Late),
-        "RESHARDING" => lang.attention(Attention::Resharding),
-        "PAUSED" => lang.attention(Attention::Paused),
-        "DISABLED" => lang.job_state(JobState::Disabled),
-        "NO_INSTANCE" => lang.attention(Attention::NoInstance),
-        _ => lang.job_state(JobState::Ok),
-    }
+fn has_status(cx: &Cx<'_>, job: &JobLine, status: &str) -> bool {
+    let (word, is_urgent) = shown(cx, job);
+    word == status || (status == ATTENTION && is_urgent)
 }
 
 /// Returns the names of the jobs that meet all filters of the address, in their order.
@@ -211,9 +193,13 @@ fn filters(cx: &Cx<'_>) -> Markup {
 /// Returns the numbers of jobs by status, each a link to these jobs.
 fn states(cx: &Cx<'_>, jobs: &[&JobLine]) -> Markup {
     let lang = cx.lang();
-    let of = |status: &str| jobs.iter().filter(|job| has_status(cx, job, status)).count();
-    let all = [("", lang.all(), jobs.len()), (ATTENTION, lang.needs_attention(), of(ATTENTION))];
-    let statuses = STATUSES.map(|status| (status, status_label(lang, status), of(status)));
+    let shown: Vec<_> = jobs.iter().map(|job| shown(cx, job)).collect();
+    let urgent = shown.iter().filter(|(_, is_urgent)| *is_urgent).count();
+    let all = [("", lang.all(), jobs.len()), (ATTENTION, lang.needs_attention(), urgent)];
+    let statuses = STATUSES.map(|(word, attention, state)| {
+        let label = attention.map_or_else(|| lang.job_state(state), |one| lang.attention(one));
+        (word, label, shown.iter().filter(|(one, _)| *one == word).count())
+    });
     numbers(cx, "status", &lang.status(), all.into_iter().chain(statuses))
 }
 

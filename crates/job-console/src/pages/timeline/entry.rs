@@ -206,8 +206,8 @@ pub(super) struct Shown {
 
 impl Shown {
     /// Returns the latest entries of all sources.
-    pub(super) fn of(recorded: &Recorded, mut entries: Vec<Entry>) -> Self {
-        entries.extend(recorded.entries.iter().cloned());
+    pub(super) fn of(recorded: &Recorded, of_registry: &[Entry]) -> Self {
+        let mut entries: Vec<&Entry> = of_registry.iter().chain(&recorded.entries).collect();
         entries.sort_by(|a, b| {
             let key = |entry: &Entry| (Reverse(entry.at), entry.item);
             key(a).cmp(&key(b)).then_with(|| (&a.job, &a.kind).cmp(&(&b.job, &b.kind)))
@@ -223,7 +223,7 @@ impl Shown {
         let last = entries[..usable].iter().take(PAGE).next_back().map(|entry| entry.at);
         let shown = entries[..usable].partition_point(|entry| Some(entry.at) >= last);
         let has_older = shown < entries.len() || unread.is_some();
-        entries.truncate(shown);
+        let entries = entries.into_iter().take(shown).cloned().collect();
         Self { older: last.filter(|_| has_older), entries, is_cut }
     }
 }
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn page_ends_with_a_whole_millisecond() {
-        let of = |entries: Vec<Entry>| Shown::of(&Recorded::default(), entries);
+        let of = |entries: Vec<Entry>| Shown::of(&Recorded::default(), &entries);
         let shown = of((0..60).map(|item| entry(5, item)).chain([entry(4, 0)]).collect());
         assert_eq!((shown.entries.len(), ms(shown.older)), (60, Some(5)));
         let shown = of((0..60).map(|item| entry(i64::from(item), item)).collect());
@@ -260,7 +260,7 @@ mod tests {
     fn entries_up_to_the_unread_ones_are_left_to_the_next_page() {
         let of = |entries: Vec<Entry>, unread: i64| {
             let unread_until = Timestamp::from_millisecond(unread).ok();
-            Shown::of(&Recorded { entries, unread_until }, vec![entry(2, 0)])
+            Shown::of(&Recorded { entries, unread_until }, &[entry(2, 0)])
         };
         let shown = of(vec![entry(9, 0), entry(5, 0), entry(5, 1)], 5);
         assert_eq!((shown.entries.len(), ms(shown.older), shown.is_cut), (1, Some(9), false));

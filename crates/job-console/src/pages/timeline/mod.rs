@@ -79,7 +79,7 @@ pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past, filter: &Filter) 
     let lang = cx.lang();
     let none = Recorded::default();
     let recorded = if let Past::Timeline(recorded) = past { recorded } else { &none };
-    let shown = Shown::of(recorded, of_registry(jobs.configured(), filter));
+    let shown = Shown::of(recorded, &of_registry(jobs.configured(), filter));
     let rows = rows(cx, &shown.entries);
     let main = html! {
         h1 { (lang.timeline()) }
