@@ -16,11 +16,11 @@ export function variable(name) {
   return value
 }
 
-/** A running `ejob`. */
-export class Ejob {
-  /** Starts `ejob`, and waits until it prints a line that matches. */
-  static async start(pattern, ...words) {
-    const child = spawn(variable('EJOB'), words, { stdio: ['ignore', 'pipe', 'inherit'] })
+/** A running program. */
+export class Program {
+  /** Starts a program, and waits until it prints a line that matches. Its `match` is that of the line. */
+  static async start(path, words, pattern, stderr = 'inherit') {
+    const child = spawn(path, words, { stdio: ['ignore', 'pipe', stderr] })
     const lines = createInterface({ input: child.stdout })
     const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
     for await (const line of lines) {
@@ -28,23 +28,36 @@ export class Ejob {
       if (!match) continue
       clearTimeout(timer)
       lines.resume()
-      return new this(child, match[0].replace(/\/$/, ''))
+      return new this(child, match)
     }
-    const failed = `printed no line like ${pattern} within ${PATIENCE} ms`
-    throw new Error(`\`ejob ${words.join(' ')}\` ${failed}`)
+    throw new Error(`\`${path} ${words.join(' ')}\` printed no line like ${pattern} within ${PATIENCE} ms`)
   }
 
-  constructor(child, address) {
+  constructor(child, match) {
     this.child = child
-    this.address = address
+    this.match = match
   }
 
-  /** Sends a signal and waits for the end. */
+  /** The whole match, without a slash at its end: the address that a program prints. */
+  get address() {
+    return this.match[0].replace(/\/$/, '')
+  }
+
+  /** Sends a signal and waits for the end. A program that does not end is killed. */
   async end(signal = 'SIGTERM') {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      this.child.kill(signal)
-      await once(this.child, 'exit')
-    }
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), PATIENCE)
+    this.child.kill(signal)
+    await once(this.child, 'exit')
+    clearTimeout(timer)
+  }
+}
+
+/** A running `ejob`. */
+export class Ejob extends Program {
+  /** Starts `ejob`, and waits until it prints a line that matches. */
+  static start(pattern, ...words) {
+    return super.start(variable('EJOB'), words, pattern)
   }
 }
 

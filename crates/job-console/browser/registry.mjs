@@ -6,37 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { Console, PATIENCE, variable } from './harness.mjs'
-
-/** A running program. */
-export class Program {
-  /** Starts a program, and waits for a line of its output that matches. Returns both. */
-  static async start(path, args, pattern) {
-    const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'ignore'] })
-    const lines = createInterface({ input: child.stdout })
-    const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
-    for await (const line of lines) {
-      const found = pattern.exec(line)
-      if (!found) continue
-      clearTimeout(timer)
-      lines.resume()
-      return [new Program(child), found]
-    }
-    throw new Error(`\`${path} ${args.join(' ')}\` printed no ${pattern} within ${PATIENCE} ms`)
-  }
-
-  constructor(child) {
-    this.child = child
-  }
-
-  /** Sends a signal and waits for the end. */
-  async end(signal = 'SIGTERM') {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return
-    this.child.kill(signal)
-    await once(this.child, 'exit')
-  }
-}
+import { Console, PATIENCE, Program, variable } from './harness.mjs'
 
 /** A TCP proxy on loopback. */
 class Proxy {
@@ -98,11 +68,11 @@ export class Namespace {
     const namespace = new Namespace()
     namespace.folder = await mkdtemp(join(tmpdir(), 'ejob-browser-'))
     await writeFile(join(namespace.folder, 'jobs.toml'), JOBS)
-    const [server, found] = await Program.start(variable('EJOB_TEST_ZOOKEEPER'), [], /^([\d.]+):(\d+)/)
-    namespace.server = server
-    namespace.registry = `zk://${found[0]}/jobs`
+    namespace.server = await Program.start(variable('EJOB_TEST_ZOOKEEPER'), [], /^([\d.]+):(\d+)/, 'ignore')
+    const [address, host, port] = namespace.server.match
+    namespace.registry = `zk://${address}/jobs`
     await namespace.startWorker()
-    namespace.proxy = await Proxy.to(found[1], Number(found[2]))
+    namespace.proxy = await Proxy.to(host, Number(port))
     namespace.console = await Console.start('--registry', `zk://127.0.0.1:${namespace.proxy.port}/jobs`)
     namespace.home = `${namespace.console.address}/n/jobs`
     return namespace
@@ -110,7 +80,7 @@ export class Namespace {
 
   async startWorker() {
     const args = ['worker', join(this.folder, 'jobs.toml'), '--registry', this.registry]
-    this.worker = (await Program.start(variable('EJOB'), args, /^ready: /))[0]
+    this.worker = await Program.start(variable('EJOB'), args, /^ready: /, 'ignore')
   }
 
   /** Ends the worker as a crash does, and starts it again. */
@@ -121,7 +91,8 @@ export class Namespace {
 
   /** Runs `ejob` on the registry itself, beside the proxy. */
   async ejob(...args) {
-    const child = spawn(variable('EJOB'), [...args, '--registry', this.registry], { stdio: 'ignore' })
+    const options = { stdio: 'ignore', timeout: PATIENCE }
+    const child = spawn(variable('EJOB'), [...args, '--registry', this.registry], options)
     const [code] = await once(child, 'exit')
     return code
   }

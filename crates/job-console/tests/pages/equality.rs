@@ -172,9 +172,12 @@ async fn step(world: &World, tabs: &mut [Tab], chooser: &mut Chooser) -> Option<
 async fn first_difference(world: &World, tabs: &[Tab]) -> Option<String> {
     let fresh = world.fresh_router().await;
     let mut stream = Events::of_router(&fresh, "n/orders").await;
-    while get(&fresh, "health").await.contains("\"loading\"") {
-        stream.next().await;
-    }
+    let loaded = async {
+        while get(&fresh, "health").await.contains("\"loading\"") {
+            stream.next().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, loaded).await.expect("the fresh read has loaded");
     for tab in tabs {
         let mut shown = tab.shown.lock().clone();
         let mut loaded = parse(&get(&world.router, tab.page).await);

@@ -7,7 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::lists::create;
 use super::markup::{elements, faults};
-use super::world::{DEADLINE, World};
+use super::world::{DEADLINE, MAX_PAGES, World};
 
 /// Records a claim of each item for each fire, one fire a minute.
 async fn claim(world: &World, fires: i64, items: u32) {
@@ -30,7 +30,8 @@ async fn claim(world: &World, fires: i64, items: u32) {
 async fn all_fires(world: &World) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut address = "/n/orders/jobs/job-000/runs".to_owned();
-    loop {
+    for n in 0.. {
+        assert!(n < MAX_PAGES, "older leads from {address} to itself");
         let page = world.get(&address).await.text;
         assert_eq!(faults(&page), [""; 0]);
         for row in page.split("<tr id=\"f-").skip(1) {
@@ -41,9 +42,10 @@ async fn all_fires(world: &World) -> Vec<(String, String)> {
         let links = elements(&page).unwrap();
         let mut links = links.iter().filter_map(|link| link.get("href"));
         let is_older = |link: &&str| link.contains("until=") && !link.contains("fire=");
-        let Some(older) = links.find(is_older) else { return found };
+        let Some(older) = links.find(is_older) else { break };
         address = older.replace("../", "").replacen("n/", "/n/", 1);
     }
+    found
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use sharding::InstanceId;
 use super::configuring::changed_by_another;
 use super::lists::create;
 use super::markup::{elements, faults};
-use super::world::{DEADLINE, World};
+use super::world::{DEADLINE, MAX_PAGES, World};
 
 const TIMELINE: &str = "/n/orders/timeline";
 
@@ -63,7 +63,8 @@ async fn older_leads_to_each_entry_once() {
     }
     world.history.flush(DEADLINE).await.unwrap();
     let (mut address, mut found) = (TIMELINE.to_owned(), Vec::new());
-    loop {
+    for n in 0.. {
+        assert!(n < MAX_PAGES, "older leads from {address} to itself");
         let page = world.get(&address).await.text;
         let rows = page.split("title=\"10.0.0.1@-@").skip(1);
         found.extend(rows.map(|row| row.split('"').next().unwrap().parse::<u32>().unwrap()));
