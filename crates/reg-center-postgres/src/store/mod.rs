@@ -74,8 +74,8 @@ impl Store {
         })
     }
 
-    /// Connects, and retries until the [`connect_timeout`](PostgresOptions::connect_timeout) while the
-    /// server cannot be reached: it may be starting beside this program.
+    /// Connects, and retries until the [`connect_timeout`](PostgresOptions::connect_timeout) while
+    /// the server cannot be reached: it may be starting beside this program.
     pub(crate) async fn connect_with_retry(
         options: &PostgresOptions,
     ) -> std::result::Result<Self, OpenError> {

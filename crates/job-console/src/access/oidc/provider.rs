@@ -303,8 +303,8 @@ impl Provider {
         token.claims(&verifier, nonce).map(drop)
     }
 
-    /// Returns the address of the provider at which a user signs out, if it has one. The token names
-    /// the session.
+    /// Returns the address of the provider at which a user signs out, if it has one. The token
+    /// names the session.
     fn sign_out(
         &self,
         metadata: &ProviderMetadataWithLogout,
