@@ -41,7 +41,7 @@ pub enum Attention {
     Crashed,
     /// The configuration cannot be read.
     InvalidConfig,
-    /// The last run of an item failed, panicked or timed out.
+    /// The last run of an item failed, panicked, timed out or was interrupted.
     Failing,
     /// An item has not started its run in time.
     Late,

@@ -502,6 +502,40 @@ async fn rerun_requests_only_failed_items() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn items_shown_as_failing_are_the_items_of_a_rerun() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    world.fail(&[2]);
+    let operations = world.operations();
+    let first = operations.trigger(&job(), None, &by()).await.unwrap();
+    operations.outcome(&first.request.unwrap(), support::DEADLINE).await.unwrap();
+    let record = world.stored("/job/ledger/1").unwrap();
+    let interrupted = record.replace("\"succeeded\"", "\"interrupted\"");
+    assert_ne!(record, interrupted);
+    world.replace("/job/ledger/1", &interrupted).await;
+    let shown = |job: &operations::JobSnapshot| {
+        let failing = item_briefs(job).into_iter().filter(|item| item.failing);
+        failing.map(|item| item.item).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&world.now()), [1, 2]);
+    assert_eq!(operations::job_brief(&world.now()).failing_items, 2);
+
+    // A run in progress is the retry of its item.
+    world.hold(&[1]);
+    let retry = operations.trigger(&job(), Some(&items(&[1])), &by()).await.unwrap();
+    let runs = |job: &operations::JobSnapshot| item_briefs(job)[1].running;
+    let now = world.until("the retry", runs).await;
+    assert_eq!(shown(&now), [1, 2]);
+    let again = operations.rerun_failed(&job(), &by()).await.unwrap();
+    assert_eq!(targets_and_texts(&again.report.done), [("item 2", "asked to run now")]);
+    assert_eq!(targets_and_texts(&again.report.left), [("item 1", "a run of it is in progress")]);
+    assert!(again.report.left[0].as_wanted);
+    world.hold(&[]);
+    let outcome = operations.outcome(&retry.request.unwrap(), support::DEADLINE).await.unwrap();
+    assert_eq!(outcome, [(1, ItemRun::Ended { outcome: "succeeded", reason: None })].into());
+}
+
+#[tokio::test(start_paused = true)]
 async fn concurrent_changes_are_all_recorded() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use operations::{
-    DueFire, ItemBrief, JobLine, JobList, JobSnapshot, JobState, first_due_fire, item_briefs,
-    lateness_ms,
+    DueFire, JobLine, JobList, JobSnapshot, JobState, first_due_fire, item_briefs, lateness_ms,
 };
 
 use crate::findings::Found;
@@ -76,18 +75,13 @@ fn known(job: &JobSnapshot, status: JobState) -> Option<Timestamp> {
     };
     match status {
         JobState::Failing => {
-            let failed = |item: &ItemBrief| matches!(item.outcome, Some(word) if is_failure(word));
-            let ends = item_briefs(job).into_iter().filter(failed);
+            let ends = item_briefs(job).into_iter().filter(|item| item.failing);
             ends.filter_map(|item| moment(item.ended_ms)).min()
         }
         JobState::Paused => changed_by("pause"),
         JobState::Disabled => changed_by("disable"),
         JobState::Ok | JobState::Resharding | JobState::NoInstance | JobState::Crashed => None,
     }
-}
-
-fn is_failure(outcome: &str) -> bool {
-    matches!(outcome, "failed" | "panicked" | "timed_out")
 }
 
 /// Returns the fire by which a job is late now.

@@ -154,7 +154,7 @@ fn helping(cx: &Cx<'_>, name: &str, attention: Option<Attention>) -> Markup {
 fn sum(cx: &Cx<'_>, items: &[ItemBrief]) -> Markup {
     let lang = cx.lang();
     let running = items.iter().filter(|item| item.running).count();
-    let failed = items.iter().filter(|item| item_state(cx, item).0 == "fail").count();
+    let failed = items.iter().filter(|item| item.failing).count();
     html! {
         span.dim {
             (lang.n_items(items.len()))
