@@ -140,6 +140,15 @@ pub fn first_due_fire(job: &JobSnapshot, ready_ms: Option<i64>) -> Option<DueFir
     job.items().into_iter().filter_map(|item| due_fire(job, item, ready_ms)).min()
 }
 
+/// Returns the fires by which the items of a job are late, the earliest first; one for each item.
+#[must_use]
+pub fn late_fires(job: &JobSnapshot, ready_ms: Option<i64>, now_ms: i64) -> Vec<DueFire> {
+    let due = job.items().into_iter().filter_map(|item| due_fire(job, item, ready_ms));
+    let mut late: Vec<_> = due.filter(|due| due.is_late(now_ms)).collect();
+    late.sort();
+    late
+}
+
 /// Fire of an item whose owner can start it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chance {

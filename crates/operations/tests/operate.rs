@@ -45,6 +45,36 @@ async fn disabled_server_loses_its_items_until_enabled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn disabling_and_enabling_a_paused_server_names_the_lost_pause() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let scope = Scope::of_both(job(), ip(1));
+    operations.pause(&scope, &by()).await.unwrap();
+    let held = world.now().held_by(&ip(1)).cloned().unwrap();
+    assert_eq!((&*held.act, &*held.who, &*held.why), ("pause", "anna", "release 12"));
+    assert_eq!(world.now().replaced_pause(&ip(1)), None, "it is still paused");
+
+    let report = operations.disable(&scope, &by()).await.unwrap();
+    let what = "disabled; it was paused, and enabling it will not pause it again";
+    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", what)]);
+    assert_eq!(world.now().held_by(&ip(1)).unwrap().act, "disable");
+    assert_eq!(world.now().replaced_pause(&ip(1)), Some(&held));
+    let report = operations.enable(&scope, &by()).await.unwrap();
+    let what = "enabled; it was disabled, and paused before (pause by anna at \
+                2024-02-29T12:00:00Z: release 12): pause it again if needed";
+    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", what)]);
+
+    assert_eq!(world.now().held_by(&ip(1)), None);
+    operations.disable(&scope, &by()).await.unwrap();
+    assert_eq!(world.now().replaced_pause(&ip(1)), None, "it was enabled in between");
+    // Other programs change the node without a record.
+    operations.enable(&scope, &by()).await.unwrap();
+    world.replace("/job/servers/10.0.0.1", "DISABLED").await;
+    assert_eq!(world.now().held_by(&ip(1)), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_scope_names_a_job_or_a_server_or_both() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;

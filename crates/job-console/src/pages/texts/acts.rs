@@ -36,6 +36,12 @@ messages! {
         "I know that this page shows old data"
         | "我知道本页显示的是旧数据";
     recorded_as(name: &str) "Recorded as {name}." | "以 {name} 的身份记录。";
+    pause_is_replaced()
+        "The pause ends with this operation, and enabling the server later does not bring it back."
+        | "此操作会结束暂停，之后启用服务器也不会恢复暂停。";
+    pause_again()
+        "It was paused before it was disabled. Enabling does not bring the pause back: pause it again if needed."
+        | "禁用之前它处于暂停状态。启用不会恢复暂停：如有需要，请再次暂停。";
     see_audit() "See the audit" | "查看审计";
 }
 
@@ -45,6 +51,7 @@ counts! {
     n_jobs_left(n) "1 is left alone", "{n} are left alone" | "{n} 个保持不变";
     first_jobs(n) "The first job is shown.", "The first {n} jobs are shown." | "仅显示前 {n} 个作业。";
     n_nodes(n) "1 node is removed." , "{n} nodes are removed." | "将移除 {n} 个节点。";
+    n_pauses_lost(n) "1 pause is lost." , "{n} pauses are lost." | "将失去 {n} 个暂停。";
     n_without_instance(n)
         "1 job would have no available instance.", "{n} jobs would have no available instance."
         | "{n} 个作业将没有可用实例。";
