@@ -112,9 +112,9 @@ fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> Markup {
     let late = snapshot.filter(|_| kind == Attention::Late).and_then(|it| late(job, it, cx.now));
     let (from, why) = match (snapshot, late) {
         (Some(snapshot), Some(late)) => {
-            let from = moment(Some(late.late_from_ms()));
+            let from = moment(Some(late.first.late_from_ms()));
             let from = html! { @if let Some(from) = from { (cx.when(from, zone)) } };
-            (from, reasons::late(cx, snapshot, late))
+            (from, reasons::late(cx, snapshot, &late))
         }
         _ => {
             let reasons = snapshot.map(|job| why_not_running(job, cx.now)).unwrap_or_default();

@@ -34,6 +34,29 @@ async fn operation_shows_its_effect_then_is_performed_and_recorded() {
 }
 
 #[tokio::test]
+async fn drain_of_a_paused_server_names_the_lost_pause_and_how_to_pause_again() {
+    let world = World::with_jobs().await;
+    let pause = "/n/orders/jobs/report/act/pause?server=10.0.0.1";
+    world.post(pause, "why=the+provider+changes").await;
+    let server = "n/orders/servers/10.0.0.1";
+    let held = "by console";
+    world.until(server, |page| page.contains(held) && page.contains("the provider changes")).await;
+    let drain = world.get("/n/orders/servers/10.0.0.1/act/drain").await.text;
+    assert_eq!(faults(&drain), [""; 0]);
+    assert!(drain.contains("1 pause is lost.") && drain.contains("report · 10.0.0.1"), "{drain}");
+
+    world.post("/n/orders/servers/10.0.0.1/act/drain", "why=new+disk").await;
+    let is_disabled = |page: &str| page.contains("Last operation: <b>Disable</b> by console");
+    world.until(server, is_disabled).await;
+    let page = world.get(&format!("/{server}")).await.text;
+    assert!(page.contains("new disk") && !page.contains("the provider changes"), "{page}");
+    let enable = world.get("/n/orders/servers/10.0.0.1/act/enable").await.text;
+    assert_eq!(faults(&enable), [""; 0]);
+    assert!(enable.contains("pause it again if needed."), "{enable}");
+    assert!(enable.contains("jobs/report/act/pause?server=10.0.0.1\">Pause…"), "{enable}");
+}
+
+#[tokio::test]
 async fn operation_without_a_reason_changes_nothing() {
     let world = World::with_jobs().await;
     for form in ["", "why=", "why=+++"] {

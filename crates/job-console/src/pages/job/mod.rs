@@ -2,6 +2,7 @@
 
 mod configuration;
 mod gantt;
+mod items;
 mod now;
 mod placement;
 mod runs;

@@ -122,6 +122,7 @@ messages! {
     instances() "Instances" | "实例";
     item() "Item" | "分片";
     items() "Items" | "分片";
+    no_item_matches() "No item is in this state now." | "当前没有处于此状态的分片。";
     item_numbers() "Item numbers" | "分片编号";
     items_succeeded() "Succeeded" | "成功数";
     parameter() "Parameter" | "参数";
@@ -258,6 +259,7 @@ messages! {
     at_once() "at once" | "立即";
 
     // Other pages.
+    last_held_by() "Last operation:" | "最近的操作：";
     jobs_of_server() "Jobs that know this server" | "已知该服务器的作业";
     server_sum(instances: usize, jobs: usize, running: usize)
         "Live instances: {instances} · jobs: {jobs} · running items: {running}"
@@ -330,6 +332,7 @@ counts! {
     n_instances(n) "1 instance", "{n} instances" | "{n} 个实例";
     n_running(n) "1 running", "{n} running" | "{n} 个运行中";
     n_failing(n) "1 failing", "{n} failing" | "{n} 个失败";
+    n_late(n) "1 item is late", "{n} items are late" | "{n} 个分片延迟";
     n_findings(n) "1 finding", "{n} findings" | "{n} 项发现";
     n_unowned(n) "1 item has no owner", "{n} items have no owner" | "{n} 个分片没有所有者";
     n_pending(n) "1 item is pending until its run ends", "{n} items are pending until their runs end" | "{n} 个分片将在运行结束后移动";
