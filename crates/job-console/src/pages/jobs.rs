@@ -16,6 +16,7 @@ use super::shell::{Body, Section};
 use super::summary::moment;
 use super::widgets::{PAGE, empty, job_state, numbers, page_number, pager, search_field};
 use crate::namespaces::is_on_server;
+use crate::selection::Selection;
 
 /// Word of the filter for all jobs that need attention.
 const ATTENTION: &str = "ATTENTION";
@@ -88,6 +89,8 @@ fn filtered<'a>(cx: &'a Cx<'_>) -> Vec<&'a JobLine> {
     let jobs = cx.summary.jobs().iter();
     let jobs = jobs.filter(|job| text.as_deref().is_none_or(|text| has_text(job, text)));
     let jobs = jobs.filter(|job| label.is_none() || job.label.as_deref() == label);
+    let selection = Selection::of(cx.address.value("jobs"));
+    let jobs = jobs.filter(|job| selection.has(&job.job_name));
     // A text that is no address matches no job.
     let server = server.map(|ip| ServerIp::new(ip).ok());
     let is_on = |job: &&JobLine| match &server {
@@ -180,7 +183,7 @@ fn filters(cx: &Cx<'_>) -> Markup {
             (search_field(cx, "q", &lang.search_jobs()))
             (search_field(cx, "label", &lang.label()))
             (search_field(cx, "server", &lang.server()))
-            @for name in ["status", "sort"] {
+            @for name in ["jobs", "status", "sort"] {
                 @if let Some(value) = cx.address.value(name) {
                     input type="hidden" name=(name) value=(value);
                 }
