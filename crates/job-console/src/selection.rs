@@ -2,7 +2,7 @@
 
 use job_watch::JobPattern;
 
-/// Job names and patterns, separated by commas. `*` stands for any text, also for a comma in a name.
+/// Job names and patterns, separated by commas. `*` stands for any text, also for a comma.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selection(Option<Vec<JobPattern>>);
 

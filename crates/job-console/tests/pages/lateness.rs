@@ -1,4 +1,4 @@
-//! Late items: their number, the first of them, and a link to all, wherever a page calls a job late.
+//! Late items: pages that call a job late have their number, the first of them, and a link to all.
 
 use coordination::{Dialect, JavaSettings, JobConfig, JobName, encode_config};
 use jiff::Timestamp;

@@ -5,6 +5,7 @@ mod gantt;
 mod items;
 mod now;
 mod placement;
+mod request;
 mod runs;
 mod schedule;
 

@@ -9,6 +9,7 @@ use operations::{
 
 use super::gantt::spark;
 use super::items::{grid, one_item, sum};
+use super::request::followed;
 use crate::access::Permission;
 use crate::pages::cx::Cx;
 use crate::pages::history::Past;
@@ -33,6 +34,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
     let late = late(line, job, cx.now);
     let late = late.as_ref();
     html! {
+        (followed(cx, (job, line), &items))
         (cx.live("why", &why(cx, (job, line), late, median)))
         @if let Some(item) = chosen { (cx.live("item", &one_item(cx, job, line, item))) }
         div.cols {

@@ -42,6 +42,14 @@ messages! {
     pause_again()
         "It was paused before it was disabled. Enabling does not bring the pause back: pause it again if needed."
         | "禁用之前它处于暂停状态。启用不会恢复暂停：如有需要，请再次暂停。";
+    request() "Requested run" | "运行请求";
+    request_not_recorded()
+        "This request is no longer recorded: a job keeps its last 32 changes. The items show their last runs."
+        | "该请求已无记录：每个作业保留最近 32 次更改。分片显示其上次运行。";
+    asked_instances() "Java instances take part, so these were asked to run their items:" | "有 Java 实例参与，因此请求了以下实例运行其分片：";
+    request_progress(waiting: usize, running: usize, failed: usize, over: usize)
+        "{waiting} waiting · {running} running · {over} succeeded · {failed} did not succeed"
+        | "{waiting} 个等待 · {running} 个运行中 · {over} 个成功 · {failed} 个未成功";
     see_audit() "See the audit" | "查看审计";
 }
 
