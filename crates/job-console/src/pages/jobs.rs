@@ -10,6 +10,7 @@ use operations::{Attention, JobLine, JobSnapshot, JobState};
 
 use super::bulk;
 use super::cx::Cx;
+use super::history::Past;
 use super::query::encoded;
 use super::request::PageRequest;
 use super::shell::{Body, Section};
@@ -131,7 +132,7 @@ pub(super) fn snapshots(request: &PageRequest) -> Vec<Arc<JobSnapshot>> {
     names.iter().filter_map(|name| request.namespace.job(name).ok()).collect()
 }
 
-pub(super) fn page(cx: &Cx<'_>) -> Body {
+pub(super) fn page(cx: &Cx<'_>, past: &Past) -> Body {
     let lang = cx.lang();
     let candidates = filtered(cx);
     let status = cx.address.value("status");
@@ -144,7 +145,7 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
     order.sort(cx, &mut found);
     let (total, number) = (found.len(), page_number(cx, found.len()));
     let shown = found.iter().skip((number - 1) * PAGE).take(PAGE);
-    let rows: Vec<_> = shown.map(|job| row(cx, job)).collect();
+    let rows: Vec<_> = shown.map(|job| row(cx, job, past)).collect();
     let main = html! {
         div.title {
             h1 { (lang.jobs()) }
@@ -227,6 +228,7 @@ fn table(cx: &Cx<'_>, order: Order, rows: Vec<(String, Markup)>) -> Markup {
                     th.num scope="col" { (lang.items()) }
                     (heading("instances", lang.instances()))
                     th scope="col" { (lang.last_end()) }
+                    th.num scope="col" { (lang.failed_in_last_day()) }
                 } }
                 (cx.live_rows("rows", rows))
             }
@@ -234,7 +236,7 @@ fn table(cx: &Cx<'_>, order: Order, rows: Vec<(String, Markup)>) -> Markup {
     }
 }
 
-fn row(cx: &Cx<'_>, job: &JobLine) -> (String, Markup) {
+fn row(cx: &Cx<'_>, job: &JobLine, past: &Past) -> (String, Markup) {
     let (lang, brief, name) = (cx.lang(), &job.brief, job.job_name.as_str());
     let id = format!("j-{}", encoded(name));
     let zone = job.time_zone.as_deref();
@@ -266,7 +268,18 @@ fn row(cx: &Cx<'_>, job: &JobLine) -> (String, Markup) {
             td.nowrap {
                 @match moment(brief.last_end_ms) { Some(end) => { (cx.when(end, zone)) }, None => { "–" } }
             }
+            td.num.nowrap { (last_day(cx, name, past)) }
         }
     };
     (id, row)
+}
+
+/// Returns how many runs of a job failed in the last 24 hours, as far as the history has them.
+fn last_day(cx: &Cx<'_>, job: &str, past: &Past) -> Markup {
+    let Past::Jobs(jobs) = past else { return html! { "–" } };
+    let runs = jobs.get(job).copied().unwrap_or_default();
+    let class = if runs.failed > 0 { "fails" } else { "dim" };
+    html! {
+        a.(class) href={ (cx.job(job)) "/runs" } { (runs.failed) " / " (runs.failed + runs.succeeded) }
+    }
 }

@@ -24,11 +24,21 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
     let chosen = cx.address.number("item").and_then(|item| items.get(item));
     let fires = match past {
         Past::Fires(fires) => fires.rows.as_slice(),
-        Past::None | Past::Failed(_) | Past::Day { .. } | Past::Timeline(_) | Past::Unasked => &[],
+        Past::None
+        | Past::Failed(_)
+        | Past::Day { .. }
+        | Past::Jobs(_)
+        | Past::Timeline(_)
+        | Past::Unasked => &[],
     };
     let fault = match past {
         Past::Failed(fault) => Some(fault),
-        Past::Fires(_) | Past::None | Past::Day { .. } | Past::Timeline(_) | Past::Unasked => None,
+        Past::Fires(_)
+        | Past::None
+        | Past::Day { .. }
+        | Past::Jobs(_)
+        | Past::Timeline(_)
+        | Past::Unasked => None,
     };
     let median = median(fires);
     let late = late(line, job, cx.now);

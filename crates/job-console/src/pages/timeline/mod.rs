@@ -110,7 +110,7 @@ fn sources(cx: &Cx<'_>, past: &Past) -> Markup {
             }
         },
         Past::Failed(fault) => html! { p.why.bad { (lang.history_failed()) " " (fault) } },
-        Past::Timeline(_) | Past::Fires(_) | Past::Day { .. } | Past::Unasked => {
+        Past::Timeline(_) | Past::Fires(_) | Past::Day { .. } | Past::Jobs(_) | Past::Unasked => {
             html! { p.sub { (lang.timeline_hint()) } }
         }
     }
