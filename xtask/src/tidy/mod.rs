@@ -8,6 +8,7 @@ mod paths;
 mod repository;
 mod rust;
 mod translations;
+mod variables;
 mod wording;
 
 use std::fmt;
@@ -94,6 +95,7 @@ fn violations(root: &Path) -> Result<Vec<Violation>, Error> {
     violations.extend(paths::check(&sources));
     violations.extend(links::check(root, &sources));
     violations.extend(translations::check(&sources));
+    violations.extend(variables::check(&sources));
     violations.sort();
     Ok(violations)
 }
