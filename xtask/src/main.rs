@@ -42,7 +42,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 23] = [
+const TASKS: &[Task] = &[
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
