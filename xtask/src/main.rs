@@ -18,6 +18,7 @@ mod mariadb;
 mod monitoring;
 mod mutants;
 mod nightly;
+mod plots;
 mod postgres;
 mod program;
 mod servers;
@@ -41,7 +42,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 22] = [
+const TASKS: &[Task] = &[
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -137,6 +138,11 @@ const TASKS: [Task; 22] = [
         usage: "deploy",
         summary: "files of docs/deploy with the programs that use them; installs systemd",
         run: |_| deploy::check(),
+    },
+    Task {
+        usage: "plots",
+        summary: "plots of docs/performance.md from the figures in docs/images/performance",
+        run: |_| plots::draw(),
     },
     Task {
         usage: "tidy [--figures] [PATH...]",
