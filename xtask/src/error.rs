@@ -46,6 +46,8 @@ pub(crate) enum Error {
     NoProgram { line: String, name: String },
     #[error("{0}")]
     Monitoring(String),
+    #[error("{0}")]
+    Deploy(String),
     #[error("systemd does not accept {}:\n{reason}", .unit.display())]
     Unit { unit: PathBuf, reason: String },
     #[error(transparent)]

@@ -134,9 +134,9 @@ const TASKS: [Task; 22] = [
         run: |_| monitoring::test(),
     },
     Task {
-        usage: "deploy",
-        summary: "files of docs/deploy with the programs that use them; installs systemd",
-        run: |_| deploy::check(),
+        usage: "deploy [--write]",
+        summary: "files of docs/deploy with the programs that use them; installs systemd; needs Go",
+        run: deploy::check,
     },
     Task {
         usage: "tidy [--figures] [PATH...]",
@@ -231,6 +231,7 @@ mod tests {
             ("no such folder", "tidy crates/lit", "there is no file or folder `crates/lit`"),
             ("no such registry", "bench --backend redis", "or etcd, not `redis`"),
             ("ZooKeeper only", "bench --backend etcd --java x", "`--java` needs `--backend zk`"),
+            ("another option", "deploy --apply", "`deploy` takes `--write`, not `--apply`"),
             ("another option", "demo --round 1", "and `--rounds N` only, not `--round`"),
         ];
         for (case, line, expected) in rows {

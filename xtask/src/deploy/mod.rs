@@ -1,0 +1,27 @@
+//! `cargo xtask deploy`: checks the files of `docs/deploy` with the programs that use them.
+
+mod kubernetes;
+mod systemd;
+
+use crate::Error;
+use crate::steps::Steps;
+
+/// Checks the systemd units, the Helm chart and the plain manifests. With
+/// `--write` renders the manifests again instead.
+pub(crate) fn check(arguments: &[String]) -> Result<(), Error> {
+    let mut steps = Steps::begin();
+    match arguments {
+        [] => run(&mut steps)?,
+        [only] if only == "--write" => kubernetes::write(&mut steps)?,
+        _ => {
+            let found = arguments.join(" ");
+            return Err(Error::Usage(format!("`deploy` takes `--write`, not `{found}`")));
+        }
+    }
+    steps.end("cargo xtask deploy")
+}
+
+pub(crate) fn run(steps: &mut Steps) -> Result<(), Error> {
+    systemd::run(steps)?;
+    kubernetes::run(steps)
+}
