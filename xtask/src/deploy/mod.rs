@@ -1,12 +1,14 @@
 //! `cargo xtask deploy`: checks the files of `docs/deploy` with the programs that use them.
 
+mod image;
 mod kubernetes;
+mod pod;
 mod systemd;
 
 use crate::Error;
 use crate::steps::Steps;
 
-/// Checks the systemd units, the Helm chart and the plain manifests. With
+/// Checks the systemd units, the Helm chart, the plain manifests and the container image. With
 /// `--write` renders the manifests again instead.
 pub(crate) fn check(arguments: &[String]) -> Result<(), Error> {
     let mut steps = Steps::begin();
@@ -23,5 +25,6 @@ pub(crate) fn check(arguments: &[String]) -> Result<(), Error> {
 
 pub(crate) fn run(steps: &mut Steps) -> Result<(), Error> {
     systemd::run(steps)?;
-    kubernetes::run(steps)
+    kubernetes::run(steps)?;
+    image::run(steps)
 }
