@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::background::Background;
 use crate::steps::{Steps, line, run as run_command};
 use crate::{Error, workspace};
 
@@ -95,7 +96,9 @@ impl Tools {
         let helm = folder.join("helm");
         let mut build = Command::new("go");
         build.args(["build", "-mod=readonly", "-o"]).arg(&helm).arg("helm.sh/helm/v3/cmd/helm");
-        steps.command("Helm", build.current_dir(workspace().join(TOOLS)))?;
+        build.current_dir(workspace().join(TOOLS));
+        // A first build takes minutes, while the other tool is downloaded.
+        let build = Background::start("Helm", build)?;
         let python = folder.join("python");
         let mut environment = Command::new("python3");
         steps.command("Python", environment.args(["-m", "venv"]).arg(&python))?;
@@ -103,6 +106,7 @@ impl Tools {
         install.args(["install", "--quiet", "--require-hashes", "--no-deps", "--requirement"]);
         install.arg(workspace().join(TOOLS).join("requirements.txt"));
         steps.command("kubernetes-validate", &mut install)?;
+        steps.join(build)?;
         Ok(Self { helm, validate: python.join("bin/kubernetes-validate") })
     }
 
