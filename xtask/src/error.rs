@@ -48,6 +48,8 @@ pub(crate) enum Error {
     Monitoring(String),
     #[error("{0}")]
     Deploy(String),
+    #[error("{0}")]
+    Site(String),
     #[error("systemd does not accept {}:\n{reason}", .unit.display())]
     Unit { unit: PathBuf, reason: String },
     #[error(transparent)]

@@ -22,6 +22,7 @@ mod postgres;
 mod program;
 mod servers;
 mod sim;
+mod site;
 mod steps;
 mod test;
 mod tidy;
@@ -41,7 +42,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 22] = [
+const TASKS: [Task; 23] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -137,6 +138,11 @@ const TASKS: [Task; 22] = [
         usage: "deploy [--write]",
         summary: "files of docs/deploy with the programs that use them; installs systemd; needs Go",
         run: deploy::check,
+    },
+    Task {
+        usage: "docs",
+        summary: "the documents as a site, in target/site/html; installs mdBook, Node and Chromium",
+        run: |_| site::build(),
     },
     Task {
         usage: "tidy [--figures] [PATH...]",

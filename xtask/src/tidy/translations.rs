@@ -40,7 +40,7 @@ fn outdated(page: &Source, sources: &[Source]) -> Option<Violation> {
 }
 
 /// Returns the path of the original and the digits of its digest, from a page's first line.
-fn origin(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn origin(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("<!-- Translation of ")?.strip_suffix(" -->")?.split_once(", SHA-256 ")
 }
 
