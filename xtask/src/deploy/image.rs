@@ -30,7 +30,7 @@ const NEEDED: [(&str, &str); 3] = [
 /// Files of the image.
 const FILES: [&str; 2] = ["ejob", "etc/ssl/certs/ca-certificates.crt"];
 
-/// Builds the image, checks what it consists of, and runs a worker in it.
+/// Builds the image, checks what it consists of, and runs a worker and a console in it.
 pub(super) fn run(steps: &mut Steps) -> Result<(), Error> {
     if !rustix::process::geteuid().is_root() {
         let reason = "the check of the image changes the root folder; run it as root";
@@ -46,7 +46,7 @@ pub(super) fn run(steps: &mut Steps) -> Result<(), Error> {
     let folder = folder.map_err(Error::file("create a folder in", &workspace().join("target")))?;
     let archive = steps.step("image", || build(programs.path("ejob")?, &folder))?;
     let image = steps.step("content of the image", || Image::unpack(&archive, folder.path()))?;
-    steps.step("worker in the image", || pod::check(&image))
+    steps.step("worker and console in the image", || pod::check(&image))
 }
 
 /// Builds the image without a daemon. Returns the path of the archive.

@@ -1,5 +1,6 @@
 //! `cargo xtask deploy`: checks the files of `docs/deploy` with the programs that use them.
 
+mod container;
 mod image;
 mod kubernetes;
 mod pod;

@@ -1,27 +1,30 @@
-//! A worker as the first process of a container, from its start to its end by SIGTERM.
+//! A worker and a console in the image, from their start to their end by SIGTERM.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use server_fixture::ServerProcess;
 
+use super::container::{Container, LIMIT, in_image};
 use super::image::Image;
 use crate::Error;
 use crate::steps::{line, run as run_command};
 
-/// Time for each step, longer than any needs.
-const LIMIT: Duration = Duration::from_secs(60);
 const DNS_PORT: u16 = 53;
 /// Host that only the name server of this check knows.
 const HOST: &str = "jobs.test";
+
+/// The arguments of a worker, but for its drain.
+const WORKER: [&str; 4] =
+    ["worker", "/etc/ejob/jobs.toml", "--server-ip=10.0.0.1", "--metrics-port=0"];
+/// Path of the console's users in the image.
+const USERS: &str = "run/secrets/console/users.toml";
 
 /// The image has no files of time zones, and no libraries that resolve names.
 const JOBS: &str = r#"
@@ -33,33 +36,88 @@ time_zone = "Asia/Shanghai"
 http = { url = "http://jobs.test:PORT/run" }
 "#;
 
-/// Lets a run of a worker in the image end after SIGTERM, and cuts another one short.
+/// Runs a worker and then a console in the image.
 pub(super) fn check(image: &Image) -> Result<(), Error> {
     let jobs = TcpListener::bind("127.0.0.1:0").map_err(network("listen on a port"))?;
     let port = jobs.local_addr().map_err(network("read the address of a port"))?.port();
     let names = name_server()?;
     prepare(&image.root, port, &names)?;
-    let requests = accepted(jobs);
+    check_worker(image, &accepted(jobs))?;
+    check_console(image)
+}
 
-    let mut pod = Pod::start(image, "60s")?;
-    let ready = pod.line_that("ready: ")?;
-    let metrics = pod.metrics_port.clone().unwrap_or_default();
-    println!("{ready}");
-    pod.expect_health(image, &metrics, true)?;
-    let run = request(&requests)?;
-    pod.terminate()?;
-    pod.line_that("leaving: ")?;
-    pod.expect_health(image, &metrics, false)?;
+/// Lets a run of a worker end after SIGTERM, and cuts another one short.
+fn check_worker(image: &Image, requests: &Receiver<TcpStream>) -> Result<(), Error> {
+    let worker = Container::start(image, &[&WORKER[..], &["--drain=60s"]].concat())?;
+    let metrics = worker.line_that("metrics: http://127.0.0.1:")?;
+    let port = metrics.strip_suffix("/metrics").unwrap_or(&metrics);
+    worker.line_that("ready: ")?;
+    expect_health(image, port, 0)?;
+    let run = request(requests)?;
+    worker.terminate()?;
+    worker.line_that("leaving: ")?;
+    expect_health(image, port, 3)?;
     answer(run)?;
-    pod.line_that("tick: left; 1 run under way: 1 finished")?;
-    pod.expect_exit(0)?;
+    worker.line_that("tick: left; 1 run under way: 1 finished")?;
+    worker.expect_exit(0)?;
 
-    let mut pod = Pod::start(image, "1s")?;
-    pod.line_that("ready: ")?;
-    let _unanswered = request(&requests)?;
-    pod.terminate()?;
-    pod.line_that("tick: left; 1 run under way: 0 finished, 1 cut short")?;
-    pod.expect_exit(1)
+    let worker = Container::start(image, &[&WORKER[..], &["--drain=1s"]].concat())?;
+    worker.line_that("ready: ")?;
+    let _unanswered = request(requests)?;
+    worker.terminate()?;
+    worker.line_that("tick: left; 1 run under way: 0 finished, 1 cut short")?;
+    worker.expect_exit(1)
+}
+
+/// Starts a console with a secret that only its user and group can read.
+fn check_console(image: &Image) -> Result<(), Error> {
+    let users = image.root.join(USERS);
+    let hash = hash_of_password(image)?;
+    let text = format!("[[users]]\nname = \"anna\"\npassword = \"{hash}\"\nrole = \"viewer\"\n");
+    fs::write(&users, text).map_err(Error::file("write", &users))?;
+    let mode = fs::Permissions::from_mode(0o440);
+    fs::set_permissions(&users, mode).map_err(Error::file("change the mode of", &users))?;
+    chown(&users, Some(0), Some(65532)).map_err(Error::file("change the owner of", &users))?;
+    let users = format!("--users=/{USERS}");
+    let console = Container::start(image, &["console", "--listen=127.0.0.1:0", &users])?;
+    let address = console.line_that("console: http://")?;
+    let mut stream = TcpStream::connect(address.trim_end_matches('/'))
+        .map_err(network("connect to the console"))?;
+    stream.set_read_timeout(Some(LIMIT)).map_err(network("limit an answer"))?;
+    stream.write_all(b"GET /health HTTP/1.0\r\n\r\n").map_err(network("ask the console"))?;
+    let mut status = String::new();
+    BufReader::new(stream).read_line(&mut status).map_err(network("read an answer"))?;
+    if status.split(' ').nth(1) != Some("200") {
+        return Err(Error::Deploy(format!("the console answers {status:?}")));
+    }
+    console.terminate()?;
+    console.line_that("left")?;
+    console.expect_exit(0)
+}
+
+fn hash_of_password(image: &Image) -> Result<String, Error> {
+    let mut command = in_image(image, &[]);
+    command.args(["console", "hash"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let line = line(&command);
+    let start = |source| Error::Start { line: line.clone(), source };
+    let mut child = command.spawn().map_err(start)?;
+    let mut input = child.stdin.take().expect("the input is a pipe");
+    input.write_all(b"a password of this check\n").map_err(start)?;
+    drop(input);
+    let output = child.wait_with_output().map_err(start)?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        false => Err(Error::Command { line, status: output.status }),
+    }
+}
+
+/// Asks for the health as a probe does: by another process of the container.
+fn expect_health(image: &Image, port: &str, code: i32) -> Result<(), Error> {
+    let mut probe = in_image(image, &[]);
+    probe.args(["health", port]);
+    let line = line(&probe);
+    let status = probe.status().map_err(|source| Error::Start { line: line.clone(), source })?;
+    if status.code() == Some(code) { Ok(()) } else { Err(Error::Command { line, status }) }
 }
 
 fn network(action: &'static str) -> impl FnOnce(std::io::Error) -> Error {
@@ -85,9 +143,9 @@ const DEVICES: [(&str, &str); 3] = [("dev/null", "3"), ("dev/random", "8"), ("de
 
 /// Adds what the runtime of a container adds: `/proc`, devices, name servers, volumes.
 fn prepare(root: &Path, port: u16, names: &ServerProcess) -> Result<(), Error> {
-    for folder in ["proc", "dev", "data", "etc/ejob"] {
+    for folder in ["proc", "dev", "data", "etc/ejob", "run/secrets/console"] {
         let folder = root.join(folder);
-        fs::create_dir(&folder).map_err(Error::file("create", &folder))?;
+        fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
     }
     for (device, minor) in DEVICES {
         let mut mknod = Command::new("mknod");
@@ -137,98 +195,4 @@ fn request(requests: &Receiver<TcpStream>) -> Result<TcpStream, Error> {
 fn answer(mut request: TcpStream) -> Result<(), Error> {
     let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     request.write_all(answer).map_err(network("answer a request"))
-}
-
-/// A worker with namespaces of its own, except for the network.
-struct Pod {
-    child: Child,
-    lines: Receiver<String>,
-    metrics_port: Option<String>,
-}
-
-impl Pod {
-    fn start(image: &Image, drain: &str) -> Result<Self, Error> {
-        let mut command = in_image(image, &["--pid", "--fork", "--kill-child", "--mount-proc"]);
-        command.args(["worker", "/etc/ejob/jobs.toml", "--server-ip=10.0.0.1"]);
-        command.args([&format!("--drain={drain}"), "--metrics-port=0"]);
-        command.env("EJOB_REGISTRY", "sqlite:/data/registry.db");
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
-        let line = line(&command);
-        println!("$ {line}");
-        let mut child = command.spawn().map_err(|source| Error::Start { line, source })?;
-        let output = child.stdout.take().expect("the output is a pipe");
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || {
-            BufReader::new(output).lines().map_while(Result::ok).try_for_each(|l| sender.send(l))
-        });
-        Ok(Self { child, lines, metrics_port: None })
-    }
-
-    /// Waits for a line of the output, and notes the metrics port.
-    fn line_that(&mut self, start: &str) -> Result<String, Error> {
-        loop {
-            let missing = |error| Error::Deploy(format!("no line `{start}…`: {error}"));
-            let line = self.lines.recv_timeout(LIMIT).map_err(missing)?;
-            if let Some(port) = line.strip_prefix("metrics: http://127.0.0.1:") {
-                self.metrics_port = port.strip_suffix("/metrics").map(str::to_owned);
-            }
-            if line.starts_with(start) {
-                return Ok(line);
-            }
-        }
-    }
-
-    /// Asks for the health as a probe does: by another process of the container.
-    fn expect_health(&self, image: &Image, port: &str, ready: bool) -> Result<(), Error> {
-        let mut probe = in_image(image, &[]);
-        probe.args(["health", port]);
-        let line = line(&probe);
-        let status =
-            probe.status().map_err(|source| Error::Start { line: line.clone(), source })?;
-        match (status.code(), ready) {
-            (Some(0), true) | (Some(3), false) => Ok(()),
-            _ => Err(Error::Command { line, status }),
-        }
-    }
-
-    /// Sends SIGTERM to the first process of the container, as its runtime does.
-    fn terminate(&self) -> Result<(), Error> {
-        let outer = self.child.id();
-        let path = format!("/proc/{outer}/task/{outer}/children");
-        let children = fs::read_to_string(&path).map_err(Error::file("read", Path::new(&path)))?;
-        let first = children.trim().parse().ok().and_then(Pid::from_raw);
-        let first = first.ok_or_else(|| Error::Deploy(format!("no process: {children}")))?;
-        kill_process(first, Signal::TERM)
-            .map_err(|error| Error::Deploy(format!("cannot stop process {first:?}: {error}")))
-    }
-
-    /// Waits for the end of the output, which only the processes of the container hold open.
-    fn expect_exit(mut self, code: i32) -> Result<(), Error> {
-        match self.lines.recv_timeout(LIMIT) {
-            Err(mpsc::RecvTimeoutError::Disconnected) => {}
-            other => return Err(Error::Deploy(format!("the worker has not ended: {other:?}"))),
-        }
-        let status = self.child.wait().map_err(network("wait for the worker"))?;
-        match status.code() == Some(code) {
-            true => Ok(()),
-            false => Err(Error::Command { line: "ejob worker".to_owned(), status }),
-        }
-    }
-}
-
-impl Drop for Pod {
-    fn drop(&mut self) {
-        // Both have no effect after the end of the process.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Returns a command that runs the entry point of an image as its user.
-fn in_image(image: &Image, namespaces: &[&str]) -> Command {
-    let (user, group) = image.user.split_once(':').unwrap_or((&image.user, &image.user));
-    let mut command = Command::new("/usr/bin/unshare");
-    command.args(namespaces).arg(format!("--root={}", image.root.display()));
-    command.args(["--setuid", user, "--setgid", group]).args(&image.entry_point).env_clear();
-    command
 }
