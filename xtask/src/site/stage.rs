@@ -121,6 +121,7 @@ fn with_pages_for_folders(root: &Path, path: &str, text: &str) -> (String, Vec<S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace;
 
     /// Returns the rendered pages of a book, and the copied files, of a workspace.
     fn stage_of(book: &Book, files: &[(&str, &str)]) -> (BTreeMap<String, String>, Vec<String>) {
@@ -170,6 +171,19 @@ mod tests {
         assert!(pages["docs/README.md"].starts_with("English · [中文](../docs/zh/README.md)\n"));
         let other = &pages["crates/a/README.md"];
         assert!(other.starts_with("English · [中文文档](../../docs/zh/README.md)\n"), "{other}");
+    }
+
+    #[test]
+    fn each_chinese_page_leads_to_its_original() {
+        let stage = Stage::read(workspace()).unwrap();
+        let mut n_pages = 0;
+        for (path, text) in stage.pages.iter().filter(|(path, _)| is_in(&BOOKS[1], path)) {
+            let (original, _) = origin(text.lines().next().unwrap()).unwrap();
+            let mut targets = links(text).into_iter().map(|(_, link)| resolve(path, link));
+            assert!(targets.any(|target| target == original), "{path} has no link to {original}");
+            n_pages += 1;
+        }
+        assert!(n_pages > 10, "only {n_pages} Chinese pages were found");
     }
 
     #[test]
