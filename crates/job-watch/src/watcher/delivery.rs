@@ -18,8 +18,8 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ATTEMPTS: u32 = 10;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// Pause before a message whose outcome is unknown is sent once more, in milliseconds. It is random,
-/// so that many watchers do not meet a service that recovers at the same time.
+/// Pause before a message whose outcome is unknown is sent once more, in milliseconds. It is
+/// random, so that many watchers do not meet a service that recovers at the same time.
 const REPEAT_PAUSE_MS: RangeInclusive<u64> = 15_000..=30_000;
 
 /// A message to send.

@@ -1,4 +1,4 @@
-//! What is found before the first sign-in, and the first fetch of the settings.
+//! Faults that are found at the start, and the first fetch of the settings.
 
 use super::*;
 
