@@ -27,7 +27,7 @@ pub(crate) enum Past {
     Failed(String),
     /// Fires of one job.
     Fires(JobFires),
-    /// Fires of the last 24 hours: by outcome, and the latest failed ones. The runs of the last hour
+    /// Fires of the last 24 hours by outcome, and the latest failed ones. The runs of the last hour
     /// by job.
     Day { counts: BTreeMap<String, u64>, failed: Vec<FireRecord>, hour: JobRuns },
     /// Runs of the last 24 hours by job.

@@ -83,6 +83,17 @@ impl Lang {
         }
     }
 
+    /// Returns the operation of an audit record: the word as recorded, or its Chinese title.
+    pub(crate) fn audited_act(self, act: &str) -> String {
+        match (self, act) {
+            (Self::English, act) => act.to_owned(),
+            (Self::Chinese, "trigger") => "请求运行".to_owned(),
+            (Self::Chinese, "update configuration") => "更改配置".to_owned(),
+            (Self::Chinese, "shutdown") => "关闭".to_owned(),
+            (Self::Chinese, act) => self.act_title(act),
+        }
+    }
+
     /// Returns what an operation does, in one sentence.
     pub(crate) fn act_effect(self, word: &str) -> String {
         match word {
