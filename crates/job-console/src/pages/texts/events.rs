@@ -1,5 +1,5 @@
 //! Chinese texts of events. The history has the English sentences that
-//! [`JobEvent`](coordination::JobEvent) writes; texts of jobs and of other systems stay as they are.
+//! [`JobEvent`](coordination::JobEvent) writes. Texts of jobs and of other systems stay as written.
 
 use crate::pages::locale::Lang;
 
