@@ -48,6 +48,10 @@ pub(crate) enum Error {
     Monitoring(String),
     #[error("{} is not a valid file of figures: {reason}", .path.display())]
     Figures { path: PathBuf, reason: String },
+    #[error("{0}")]
+    Deploy(String),
+    #[error("{0}")]
+    Site(String),
     #[error("systemd does not accept {}:\n{reason}", .unit.display())]
     Unit { unit: PathBuf, reason: String },
     #[error(transparent)]

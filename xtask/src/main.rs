@@ -23,6 +23,7 @@ mod postgres;
 mod program;
 mod servers;
 mod sim;
+mod site;
 mod steps;
 mod test;
 mod tidy;
@@ -135,9 +136,14 @@ const TASKS: &[Task] = &[
         run: |_| monitoring::test(),
     },
     Task {
-        usage: "deploy",
-        summary: "files of docs/deploy with the programs that use them; installs systemd",
-        run: |_| deploy::check(),
+        usage: "deploy [--write]",
+        summary: "files of docs/deploy with the programs that use them; installs systemd; needs Go",
+        run: deploy::check,
+    },
+    Task {
+        usage: "docs",
+        summary: "the documents as a site, in target/site/html; installs mdBook, Node and Chromium",
+        run: |_| site::build(),
     },
     Task {
         usage: "plots",
@@ -237,6 +243,7 @@ mod tests {
             ("no such folder", "tidy crates/lit", "there is no file or folder `crates/lit`"),
             ("no such registry", "bench --backend redis", "or etcd, not `redis`"),
             ("ZooKeeper only", "bench --backend etcd --java x", "`--java` needs `--backend zk`"),
+            ("another option", "deploy --apply", "`deploy` takes `--write`, not `--apply`"),
             ("another option", "demo --round 1", "and `--rounds N` only, not `--round`"),
         ];
         for (case, line, expected) in rows {

@@ -18,6 +18,8 @@ use std::path::Path;
 
 use crate::{Error, workspace};
 pub(crate) use files::entries;
+pub(crate) use links::{links, resolve};
+pub(crate) use translations::origin;
 
 /// A place that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -67,7 +67,7 @@ fn blocks(page: &str) -> Vec<(usize, Vec<&str>)> {
 }
 
 /// Returns the path of the original and the digits of its digest, from a page's first line.
-fn origin(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn origin(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("<!-- Translation of ")?.strip_suffix(" -->")?.split_once(", SHA-256 ")
 }
 
