@@ -18,6 +18,7 @@ mod mariadb;
 mod monitoring;
 mod mutants;
 mod nightly;
+mod plots;
 mod postgres;
 mod program;
 mod servers;
@@ -42,7 +43,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 23] = [
+const TASKS: &[Task] = &[
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -143,6 +144,11 @@ const TASKS: [Task; 23] = [
         usage: "docs",
         summary: "the documents as a site, in target/site/html; installs mdBook, Node and Chromium",
         run: |_| site::build(),
+    },
+    Task {
+        usage: "plots",
+        summary: "plots of docs/performance.md from the figures in docs/images/performance",
+        run: |_| plots::draw(),
     },
     Task {
         usage: "tidy [--figures] [PATH...]",
