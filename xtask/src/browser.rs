@@ -34,8 +34,8 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Error> {
 /// Installs missing programs, builds `ejob`, and runs the tests of these files, or of all.
 pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
     let mut node = prepare(steps)?;
-    // Each file starts a console and a browser, which share two processors.
-    node.args(["--test", "--test-concurrency=1"]).args(files);
+    // Each file starts a console and a browser, which use less than one processor.
+    node.args(["--test", "--test-concurrency=2"]).args(files);
     steps.command("pages in a browser", &mut node)
 }
 
