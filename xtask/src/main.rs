@@ -9,6 +9,7 @@ mod chaos;
 mod check;
 mod ci;
 mod demo;
+mod dependencies;
 mod deploy;
 mod error;
 mod etcd;
@@ -18,10 +19,13 @@ mod mariadb;
 mod monitoring;
 mod mutants;
 mod nightly;
+mod package;
+mod plots;
 mod postgres;
 mod program;
 mod servers;
 mod sim;
+mod site;
 mod steps;
 mod test;
 mod tidy;
@@ -41,7 +45,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 22] = [
+const TASKS: &[Task] = &[
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -134,9 +138,34 @@ const TASKS: [Task; 22] = [
         run: |_| monitoring::test(),
     },
     Task {
-        usage: "deploy",
-        summary: "files of docs/deploy with the programs that use them; installs systemd",
-        run: |_| deploy::check(),
+        usage: "deploy [--write]",
+        summary: "files of docs/deploy with the programs that use them; installs systemd; needs Go",
+        run: deploy::check,
+    },
+    Task {
+        usage: "docs",
+        summary: "the documents as a site, in target/site/html; installs mdBook, Node and Chromium",
+        run: |_| site::build(),
+    },
+    Task {
+        usage: "plots",
+        summary: "plots of docs/performance.md from the figures in docs/images/performance",
+        run: |_| plots::draw(),
+    },
+    Task {
+        usage: "deny",
+        summary: "licences, sources and names of the dependencies; builds cargo-deny",
+        run: |_| dependencies::check(),
+    },
+    Task {
+        usage: "advisories FOLDER",
+        summary: "published advisories about the dependencies; builds cargo-audit",
+        run: dependencies::advisories,
+    },
+    Task {
+        usage: "package",
+        summary: "pack the crates for a registry, and test programs that use the packed files",
+        run: |_| package::check(),
     },
     Task {
         usage: "tidy [--figures] [PATH...]",
@@ -231,6 +260,7 @@ mod tests {
             ("no such folder", "tidy crates/lit", "there is no file or folder `crates/lit`"),
             ("no such registry", "bench --backend redis", "or etcd, not `redis`"),
             ("ZooKeeper only", "bench --backend etcd --java x", "`--java` needs `--backend zk`"),
+            ("another option", "deploy --apply", "`deploy` takes `--write`, not `--apply`"),
             ("another option", "demo --round 1", "and `--rounds N` only, not `--round`"),
         ];
         for (case, line, expected) in rows {

@@ -267,7 +267,7 @@ async fn address_that_other_hosts_reach_or_that_is_taken_is_refused() {
             refused(console(folder.path(), &["--demo", "--listen", address])).await;
         assert_eq!(code, Some(2), "{message}");
         let expected = format!(
-            "error: listen address is {address}, and the console has no sign-in; valid are loopback addresses such as 127.0.0.1, or a users file, a tokens file or a proxy that signs users in\n"
+            "error: listen address is {address}, and the console has no sign-in; valid are loopback addresses such as 127.0.0.1, or a users file, a tokens file, a proxy or an identity provider that signs users in\n"
         );
         assert_eq!(message, expected);
     }

@@ -18,12 +18,12 @@ use super::support::Job;
 use super::support::world::{Mode, World};
 
 /// Root of the state of watchers.
-fn state(path: &str) -> NodePath {
+pub(crate) fn state(path: &str) -> NodePath {
     NodePath::parse(&format!("/watch@-@state{path}")).unwrap()
 }
 
 /// Stores a document of the state of watchers.
-async fn store(world: &World, path: &str, doc: &serde_json::Value) {
+pub(crate) async fn store(world: &World, path: &str, doc: &serde_json::Value) {
     let txn = Txn::new().create(state(path), doc.to_string(), Lifetime::Persistent);
     assert!(world.registry.connect().commit(txn).await.unwrap().is_committed());
 }
@@ -164,7 +164,11 @@ async fn watcher_ends_at_an_error_that_no_retry_can_cure() {
         let (center, feed) = Controlled::new(&world, Some(error.clone()));
         feed.send(Change::Init);
         feed.send(Change::Ready);
-        let ended = world.watch_with(SHORT, center).error().await.to_string();
+        let watcher = world.watch_with(SHORT, center);
+        let view = watcher.view.clone();
+        assert_eq!(view.ended(), None);
+        let ended = watcher.error().await.to_string();
         assert_eq!(ended, format!("electing the sender: {error}"));
+        assert_eq!(view.ended(), Some(&*ended));
     }
 }

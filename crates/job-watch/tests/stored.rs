@@ -1,10 +1,15 @@
 //! The stored state of watchers, as another process follows it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use coordination::Dialect;
 use job_watch::{ConditionKind, Severity, StoredWatch};
+use operations::Freshness;
+use reg_center::{RegistryCenter as _, Txn};
+use serde_json::json;
 
+use super::registry::{state, store};
 use super::support::world::{World, within};
 use super::support::{Job, at};
 
@@ -43,4 +48,37 @@ async fn sender_violations_and_silences_are_followed() {
         }
     })
     .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn age_and_unreadable_documents_are_shown() {
+    let world = World::new();
+    let center = Arc::new(world.registry.connect());
+    let stored = StoredWatch::follow(Arc::clone(&center) as _);
+    assert_eq!(stored.freshness(), Freshness::Loading);
+    let mut changes = stored.changes();
+    let mut until = async |what: &str, is_true: &dyn Fn() -> bool| {
+        within(what, async {
+            while !is_true() {
+                changes.changed().await.unwrap();
+            }
+        })
+        .await;
+    };
+    until("the first snapshot", &|| stored.freshness() == Freshness::Current).await;
+    for name in ["jobs/report", "silences/report", "sender"] {
+        store(&world, &format!("/{name}"), &json!({"v": 9})).await;
+    }
+    until("the documents", &|| stored.unreadable().len() == 3).await;
+    let unreadable = stored.unreadable();
+    for (found, name) in unreadable.iter().zip(["jobs/report", "sender", "silences/report"]) {
+        assert!(found.contains(name) && found.contains("format version 9"), "{unreadable:?}");
+    }
+    center.suspend(Duration::from_secs(5));
+    until("the outage", &|| matches!(stored.freshness(), Freshness::Stale { .. })).await;
+    center.resume();
+    until("the end of the outage", &|| stored.freshness() == Freshness::Current).await;
+    let removed = Txn::new().delete(state("/silences/report"));
+    assert!(world.registry.connect().commit(removed).await.unwrap().is_committed());
+    until("the removal", &|| stored.unreadable().len() == 2).await;
 }

@@ -141,6 +141,35 @@ async fn message_without_an_answer_is_sent_once_more_by_the_same_watcher() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn unclear_answer_is_repeated_once_after_a_pause() {
+    let world = world().await;
+    world.set_mode(Mode::Unclear);
+    let _watcher = world.watch(LATE);
+    let arrived = world.until_arrived(2).await;
+    assert_eq!(arrived[0].seconds, 120);
+    assert!((135..=151).contains(&arrived[1].seconds), "{arrived:?}");
+    world.pass(3_000).await;
+    let repeat = format!("[possible repeat] {VIOLATED}");
+    assert_eq!(world.arrived().len(), 2, "{:?}", world.arrived());
+    assert_eq!(world.arrived()[1].message.subject, repeat);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pause_before_a_repeat_leaves_it_to_the_next_sender() {
+    let world = world().await;
+    world.set_mode(Mode::Unclear);
+    let first = world.watch(LATE);
+    world.until_arrived(1).await;
+    first.stop().await;
+    world.set_mode(Mode::Accept);
+    let _second = world.watch(LATE);
+    let arrived = world.until_arrived(2).await;
+    assert_eq!(arrived[1].message.subject, format!("[possible repeat] {VIOLATED}"));
+    world.pass(3_000).await;
+    assert_eq!(world.arrived().len(), 2, "{:?}", world.arrived());
+}
+
+#[tokio::test(start_paused = true)]
 async fn restart_sends_nothing_twice() {
     let world = world().await;
     let watcher = world.watch(LATE);

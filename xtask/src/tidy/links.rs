@@ -73,7 +73,7 @@ fn text_lines(page: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Returns the targets of a page's links, with their lines. Links in code are none.
-fn links(page: &str) -> Vec<(usize, &str)> {
+pub(crate) fn links(page: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     for (number, line) in text_lines(page) {
         let starts = line.match_indices("](").map(|(start, mark)| start + mark.len());
@@ -94,7 +94,7 @@ fn anchors(page: &str) -> impl Iterator<Item = String> {
 }
 
 /// Returns the path, from the root of the workspace, of a link's file. An empty one is the page.
-fn resolve(page: &str, file: &str) -> String {
+pub(crate) fn resolve(page: &str, file: &str) -> String {
     if file.is_empty() {
         return page.to_owned();
     }

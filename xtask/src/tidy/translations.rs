@@ -4,6 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Violation;
 use super::files::Source;
+use super::links::{links, resolve};
 
 /// Folder of the Chinese pages.
 const FOLDER: &str = "docs/zh/";
@@ -14,10 +15,37 @@ const DIGEST_BYTES: usize = 6;
 const NO_ORIGIN: &str =
     "Chinese page does not begin with `<!-- Translation of PAGE.md, SHA-256 DIGITS -->`";
 
-/// Checks that the original of each Chinese page exists and has not changed since.
+/// Checks that the original of each Chinese page exists, has not changed since, and has the same
+/// blocks of code. Chinese pages lead to Chinese pages where there are any.
 pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
     let is_page = |source: &&Source| !source.is_rust() && source.path.starts_with(FOLDER);
-    sources.iter().filter(is_page).filter_map(|page| outdated(page, sources)).collect()
+    let pages: Vec<&Source> = sources.iter().filter(is_page).collect();
+    let mut found: Vec<Violation> =
+        pages.iter().filter_map(|page| outdated(page, sources)).collect();
+    found.extend(pages.iter().flat_map(|page| english_links(page, &pages)));
+    found
+}
+
+/// Returns the links to English pages that are translated. The link to its own original is none of
+/// them.
+fn english_links(page: &Source, pages: &[&Source]) -> Vec<Violation> {
+    let original_of = |page: &Source| {
+        let first = page.text.lines().next().unwrap_or_default();
+        origin(first).map(|(path, _)| path.to_owned())
+    };
+    let of_page = original_of(page);
+    let translated = |link: &str| {
+        let target = resolve(&page.path, link.split_once('#').map_or(link, |(file, _)| file));
+        let is_translation = |page: &&&Source| original_of(page).as_ref() == Some(&target);
+        let found = pages.iter().find(is_translation).filter(|_| of_page.as_ref() != Some(&target));
+        found.map(|page| page.path.clone())
+    };
+    let found = links(&page.text).into_iter().filter_map(|(line, link)| {
+        let rule =
+            format!("link leads to an English page that is translated as {}", translated(link)?);
+        Some(Violation::new(&page.path, line, rule, link))
+    });
+    found.collect()
 }
 
 fn outdated(page: &Source, sources: &[Source]) -> Option<Violation> {
@@ -30,17 +58,43 @@ fn outdated(page: &Source, sources: &[Source]) -> Option<Violation> {
         return violation(format!("translated page {path} does not exist"));
     };
     let present = digest(&original.text);
-    if digits == present {
-        return None;
+    if digits != present {
+        return violation(format!(
+            "translation of {path} is older than it: translate the changes and set the hash to \
+             {present}"
+        ));
     }
-    violation(format!(
-        "translation of {path} is older than it: translate the changes and set the hash to \
-         {present}"
-    ))
+    let (of_page, of_original) = (blocks(&page.text), blocks(&original.text));
+    if of_page.len() != of_original.len() {
+        let (n, of) = (of_page.len(), of_original.len());
+        return violation(format!("page has {n} blocks of code, and {path} has {of}"));
+    }
+    // Commands and output are the same in every language.
+    let mut pairs = of_page.iter().zip(&of_original);
+    let (line, _) =
+        pairs.find(|((_, block), (_, original))| block != original).map(|pair| pair.0)?;
+    let rule = format!("block of code differs from that of {path}");
+    Some(Violation::new(&page.path, *line, rule, ""))
+}
+
+/// Returns the lines of each block of code without their indentation, with the number of the line
+/// before them.
+fn blocks(page: &str) -> Vec<(usize, Vec<&str>)> {
+    let (mut found, mut open) = (Vec::new(), None);
+    for (line, number) in page.lines().map(str::trim).zip(1..) {
+        let is_fence = line.starts_with("```");
+        match &mut open {
+            None if is_fence => open = Some((number, vec![line])),
+            None => {}
+            Some((_, lines)) if !is_fence => lines.push(line),
+            Some(_) => found.extend(open.take()),
+        }
+    }
+    found
 }
 
 /// Returns the path of the original and the digits of its digest, from a page's first line.
-fn origin(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn origin(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("<!-- Translation of ")?.strip_suffix(" -->")?.split_once(", SHA-256 ")
 }
 
@@ -79,6 +133,41 @@ mod tests {
         let expected = "docs/zh/a.md:1 translation of docs/a.md is older than it: translate the \
                         changes and set the hash to ba7816bf8f01";
         assert_eq!(rules("abc", page), [expected]);
+    }
+
+    #[test]
+    fn blocks_of_code_are_those_of_the_original() {
+        let original = "# Title\n```sh\nejob jobs\n```\nText.\n```text\na\n```\n";
+        let first = format!("<!-- Translation of docs/a.md, SHA-256 {} -->\n", digest(original));
+        let same = "- 列表\n  ```sh\n  ejob jobs\n  ```\n```text\na\n```\n";
+        let differs = "docs/zh/a.md:6 block of code differs from that of docs/a.md";
+        let missing = "docs/zh/a.md:1 page has 1 blocks of code, and docs/a.md has 2";
+        let rows = [
+            (same.to_owned(), None),
+            (same.replace("\na\n", "\nb\n"), Some(differs)),
+            ("```sh\nejob jobs\n```\n".to_owned(), Some(missing)),
+        ];
+        for (text, expected) in rows {
+            let found = rules(original, &format!("{first}{text}"));
+            assert_eq!(found, Vec::from_iter(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn chinese_page_leads_to_chinese_pages() {
+        let page = |path: &str, original: &str, text: &str| Source {
+            path: path.to_owned(),
+            text: format!("<!-- Translation of {original}, SHA-256 {ABC} -->\n{text}"),
+        };
+        let b = page("docs/zh/b.md", "docs/b.md", "");
+        let found = |text: &str| -> Vec<String> {
+            let pages = [&page("docs/zh/a.md", "docs/a.md", text), &b];
+            let found = english_links(pages[0], &pages);
+            found.iter().map(|found| format!("{}: {}", found.line, found.text)).collect()
+        };
+        let accepted = "[English](../a.md) [b](b.md#x) [c](../c.md) [d](https://b.md)";
+        assert_eq!(found(accepted), Vec::<String>::new());
+        assert_eq!(found("a\n[b](../b.md#x)"), ["3: ../b.md#x"]);
     }
 
     #[test]

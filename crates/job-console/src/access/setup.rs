@@ -62,14 +62,18 @@ pub enum AccessError {
     /// A console without sign-in would be reachable from other machines.
     #[error(
         "listen address is {address}, and the console has no sign-in; valid are loopback addresses \
-         such as 127.0.0.1, or a users file, a tokens file or a proxy that signs users in"
+         such as 127.0.0.1, or a users file, a tokens file, a proxy or an identity provider that \
+         signs users in"
     )]
     OpenAddress {
         /// The given address.
         address: SocketAddr,
     },
     /// A console with sign-in has no way to sign in.
-    #[error("the console has no way to sign in; give a users file, a tokens file or a proxy")]
+    #[error(
+        "the console has no way to sign in; give a users file, a tokens file, a proxy or an \
+         identity provider"
+    )]
     NoSignIn,
 }
 
@@ -176,7 +180,8 @@ impl Access {
     /// Accepts the users of an identity provider.
     ///
     /// # Errors
-    /// [`AccessError::Provider`] if this machine has no certificates for the provider's address.
+    /// [`AccessError::Provider`] if this machine has no certificates for the provider's address, or
+    /// if the client secret cannot be read.
     #[cfg(feature = "oidc")]
     pub fn oidc(mut self, oidc: super::oidc::Oidc) -> Result<Self, AccessError> {
         self.oidc = Some(Arc::new(super::oidc::Provider::new(oidc)?));

@@ -116,17 +116,14 @@ pub(crate) struct SilenceView(BTreeMap<JobName, Vec<Silence>>);
 impl SilenceView {
     /// Applies a change of a node below the state of watchers. Unreadable silences are ignored, so
     /// that violations are reported.
-    pub(crate) fn put(&mut self, path: &NodePath, data: &[u8]) {
-        let Some(job) = silenced_job(path) else { return };
-        match decode::<SilencesDoc>(path, data) {
-            Ok(doc) => {
-                self.0.insert(job, doc.silences);
-            }
-            Err(error) => {
-                tracing::warn!(%job, %error, "the silences of the job are ignored");
-                self.0.remove(&job);
-            }
-        }
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`] and [`StoreError::Damaged`]: the silences of the job are unreadable.
+    pub(crate) fn put(&mut self, path: &NodePath, data: &[u8]) -> Result<(), StoreError> {
+        let Some(job) = silenced_job(path) else { return Ok(()) };
+        self.0.remove(&job);
+        self.0.insert(job, decode::<SilencesDoc>(path, data)?.silences);
+        Ok(())
     }
 
     pub(crate) fn remove(&mut self, path: &NodePath) {

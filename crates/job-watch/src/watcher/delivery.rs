@@ -1,5 +1,6 @@
 //! Sends one message by one channel, with retries, as long as the session lives.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,9 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ATTEMPTS: u32 = 10;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// Pause before a message whose outcome is unknown is sent once more, in milliseconds. It is
+/// random, so that many watchers do not meet a service that recovers at the same time.
+const REPEAT_PAUSE_MS: RangeInclusive<u64> = 15_000..=30_000;
 
 /// A message to send.
 #[derive(Debug)]
@@ -113,6 +117,12 @@ impl Delivery {
                 "message not sent"
             );
             if error.may_have_arrived() {
+                // The outcome is noted after the pause: if the sender is lost meanwhile, the next
+                // one repeats the message. A message that took too long has waited already.
+                if !is_repeat {
+                    let pause = Duration::from_millis(fastrand::u64(REPEAT_PAUSE_MS));
+                    tokio::time::sleep(pause).await;
+                }
                 return Outcome::Unknown;
             }
             if attempt < MAX_ATTEMPTS {

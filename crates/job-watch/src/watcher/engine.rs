@@ -63,7 +63,7 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new(watcher: Watcher, working: watch::Sender<bool>) -> Self {
-        let Watcher { file, registry, name, clock, live, board, shown } = watcher;
+        let Watcher { file, registry, name, clock, live, board, shown, ended: _ } = watcher;
         Self {
             updates: live.updates(UPDATE_INTERVAL),
             state: registry.watch(&watched_root()),
@@ -233,7 +233,9 @@ impl Engine {
                     if node.path == Store::sender_path() {
                         self.sender.see_sender(node.stat.owner);
                     }
-                    self.silences.put(&node.path, &node.data);
+                    if let Err(error) = self.silences.put(&node.path, &node.data) {
+                        tracing::warn!(%error, "the silences are ignored");
+                    }
                 }
                 Change::Gone { path, .. } => {
                     if path == Store::sender_path() {

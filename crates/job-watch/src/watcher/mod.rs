@@ -18,7 +18,7 @@ mod unstored;
 mod view;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 use operations::LiveNamespace;
@@ -78,6 +78,7 @@ pub struct Watcher {
     live: Arc<LiveNamespace>,
     board: Arc<Mutex<Board>>,
     shown: Arc<Mutex<view::Shown>>,
+    ended: Arc<OnceLock<String>>,
 }
 
 impl Watcher {
@@ -102,6 +103,7 @@ impl Watcher {
             live,
             board: Arc::default(),
             shown: Arc::default(),
+            ended: Arc::default(),
         }
     }
 
@@ -118,6 +120,7 @@ impl Watcher {
             live: Arc::clone(&self.live),
             board: Arc::clone(&self.board),
             shown: Arc::clone(&self.shown),
+            ended: Arc::clone(&self.ended),
         }
     }
 
@@ -131,13 +134,33 @@ impl Watcher {
     /// If the future is dropped, the outcome of a message that is being sent is unknown.
     pub async fn run(self, stop: CancellationToken) -> Result<(), WatchError> {
         let (working, is_working) = watch::channel(false);
-        let heartbeat = self.file.heartbeat.clone();
+        let (heartbeat, ended) = (self.file.heartbeat.clone(), AtEnd(Arc::clone(&self.ended)));
         let watching = Box::pin(Engine::new(self, working).run(stop));
-        let Some(heartbeat) = heartbeat else { return watching.await };
-        tokio::select! {
-            ended = watching => ended,
-            () = heartbeat::run(heartbeat, is_working) => Ok(()),
-        }
+        let result = match heartbeat {
+            None => watching.await,
+            Some(heartbeat) => tokio::select! {
+                ended = watching => ended,
+                () = heartbeat::run(heartbeat, is_working) => Ok(()),
+            },
+        };
+        ended.note(&result);
+        result
+    }
+}
+
+/// Notes the end of a watcher, also if it panics or its future is dropped.
+struct AtEnd(Arc<OnceLock<String>>);
+
+impl AtEnd {
+    fn note(&self, result: &Result<(), WatchError>) {
+        let reason = result.as_ref().err().map_or("it was stopped".to_owned(), ToString::to_string);
+        self.0.get_or_init(|| reason);
+    }
+}
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        self.0.get_or_init(|| "it has panicked, or was cancelled".to_owned());
     }
 }
 

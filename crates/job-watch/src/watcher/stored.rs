@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use coordination::JobName;
 use jiff::Timestamp;
+use operations::Freshness;
 use parking_lot::Mutex;
-use reg_center::{Change, Node, NodePath, RegistryCenter};
+use reg_center::{Change, Feed, Node, NodePath, RegistryCenter, SessionChange, SessionFeed};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -52,17 +53,26 @@ pub struct StoredViolation {
 /// # });
 /// ```
 pub struct StoredWatch {
-    seen: Arc<Mutex<Seen>>,
+    shown: Arc<Mutex<Shown>>,
     changes: watch::Receiver<u64>,
     following: JoinHandle<()>,
 }
 
-/// The documents that other processes show. Unreadable ones are left out and logged.
+/// State that the readers see.
+#[derive(Debug)]
+struct Shown {
+    seen: Seen,
+    freshness: Freshness,
+}
+
+/// The documents that other processes show.
 #[derive(Debug, Default)]
 struct Seen {
     sender: Option<String>,
     alerts: BTreeMap<JobName, BTreeMap<ConditionKind, Alert>>,
     silences: SilenceView,
+    /// Faults of the documents that cannot be read.
+    unreadable: BTreeMap<NodePath, String>,
 }
 
 impl StoredWatch {
@@ -72,23 +82,37 @@ impl StoredWatch {
     /// Outside of a tokio runtime.
     #[must_use]
     pub fn follow(registry: Arc<dyn RegistryCenter>) -> Self {
-        let seen = Arc::<Mutex<Seen>>::default();
+        let shown = Shown { seen: Seen::default(), freshness: Freshness::Loading };
+        let shown = Arc::new(Mutex::new(shown));
         let (changed, changes) = watch::channel(0);
-        let following = tokio::spawn(follow(registry, Arc::clone(&seen), changed));
-        Self { seen, changes, following }
+        let follower = Follower::new(registry, Arc::clone(&shown), changed);
+        Self { shown, changes, following: tokio::spawn(follower.run()) }
+    }
+
+    /// Returns the age of what is shown.
+    #[must_use]
+    pub fn freshness(&self) -> Freshness {
+        self.shown.lock().freshness
+    }
+
+    /// Returns the documents that cannot be read, in the order of their paths. Each text has the
+    /// path and the reason. Their violations and silences are not shown.
+    #[must_use]
+    pub fn unreadable(&self) -> Vec<String> {
+        self.shown.lock().seen.unreadable.values().cloned().collect()
     }
 
     /// Returns the name of the elected sender; `None` if there is none, or before the first
     /// snapshot.
     #[must_use]
     pub fn sender(&self) -> Option<String> {
-        self.seen.lock().sender.clone()
+        self.shown.lock().seen.sender.clone()
     }
 
     /// Returns the stored violations, in the order of jobs and kinds.
     #[must_use]
     pub fn violations(&self) -> Vec<StoredViolation> {
-        let seen = self.seen.lock();
+        let seen = &self.shown.lock().seen;
         let of_job = |(job, alerts): (&JobName, &BTreeMap<ConditionKind, Alert>)| {
             let found = alerts.iter().map(|(kind, alert)| violation(job, *kind, alert));
             found.collect::<Vec<_>>()
@@ -99,20 +123,20 @@ impl StoredWatch {
     /// Returns the silences that are not over, in the order of jobs and kinds.
     #[must_use]
     pub fn silences(&self, now: Timestamp) -> Vec<SilencedJob> {
-        self.seen.lock().silences.present(now)
+        self.shown.lock().seen.silences.present(now)
     }
 
     /// Returns the silence of an expectation that is not over; `None` if there is none, or before
     /// the first snapshot.
     #[must_use]
     pub fn silence(&self, job: &JobName, kind: ConditionKind, now: Timestamp) -> Option<Silence> {
-        self.seen.lock().silences.of(job, kind, now.as_millisecond()).cloned()
+        self.shown.lock().seen.silences.of(job, kind, now.as_millisecond()).cloned()
     }
 
     /// Returns the number of stored violations that are neither over nor silenced.
     #[must_use]
     pub fn open_violations(&self, now: Timestamp) -> usize {
-        let (seen, now) = (self.seen.lock(), now.as_millisecond());
+        let (seen, now) = (&self.shown.lock().seen, now.as_millisecond());
         let is_open = |job: &JobName, kind: ConditionKind, alert: &Alert| {
             alert.resolved.is_none() && seen.silences.of(job, kind, now).is_none()
         };
@@ -122,7 +146,7 @@ impl StoredWatch {
         seen.alerts.iter().map(of_job).sum()
     }
 
-    /// Returns a counter that changes with the stored state.
+    /// Returns a counter that changes with the stored state and its freshness.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.clone()
@@ -154,51 +178,118 @@ fn violation(job: &JobName, kind: ConditionKind, alert: &Alert) -> StoredViolati
     }
 }
 
-async fn follow(
-    registry: Arc<dyn RegistryCenter>,
-    shown: Arc<Mutex<Seen>>,
+/// The task that follows the registry.
+struct Follower {
+    feed: Feed,
+    sessions: SessionFeed,
+    shown: Arc<Mutex<Shown>>,
     changed: watch::Sender<u64>,
-) {
-    let mut feed = registry.watch(&watched_root());
-    // During a snapshot, the state before it is shown.
-    let mut snapshot = None;
-    while let Some(change) = feed.next().await {
-        match (change, &mut snapshot) {
+    /// The documents of the incomplete snapshot, if one is being read. The state before it is shown
+    /// meanwhile.
+    snapshot: Option<Seen>,
+    /// The registry answers.
+    is_connected: bool,
+    /// A snapshot was read, and no other one is being read.
+    is_complete: bool,
+    /// A center without an owner is closed.
+    _registry: Arc<dyn RegistryCenter>,
+}
+
+impl Follower {
+    fn new(
+        registry: Arc<dyn RegistryCenter>,
+        shown: Arc<Mutex<Shown>>,
+        changed: watch::Sender<u64>,
+    ) -> Self {
+        Self {
+            feed: registry.watch(&watched_root()),
+            sessions: registry.session_feed(),
+            shown,
+            changed,
+            snapshot: None,
+            is_connected: false,
+            is_complete: false,
+            _registry: registry,
+        }
+    }
+
+    async fn run(mut self) {
+        loop {
+            let has_changed = tokio::select! {
+                change = self.feed.next() => match change {
+                    Some(change) => self.apply(change),
+                    None => break,
+                },
+                session = self.sessions.next() => match session {
+                    Some(SessionChange::Connected { .. }) => {
+                        self.is_connected = true;
+                        false
+                    }
+                    Some(SessionChange::Suspended { .. } | SessionChange::Lost { .. }) => {
+                        self.is_connected = false;
+                        false
+                    }
+                    Some(SessionChange::Closed) | None => break,
+                },
+            };
+            self.report(has_changed);
+        }
+        self.is_connected = false;
+        self.report(false);
+    }
+
+    /// Applies a change, and returns true if readers see something else.
+    fn apply(&mut self, change: Change) -> bool {
+        let mut shown = self.shown.lock();
+        match (change, &mut self.snapshot) {
             (Change::Init, _) => {
-                snapshot = Some(Seen::default());
-                continue;
+                (self.snapshot, self.is_complete) = (Some(Seen::default()), false);
+                return false;
             }
-            (Change::Ready, _) => match snapshot.take() {
-                Some(complete) => *shown.lock() = complete,
-                None => continue,
-            },
+            (Change::Ready, snapshot) => {
+                self.is_complete = true;
+                let Some(complete) = snapshot.take() else { return false };
+                shown.seen = complete;
+            }
             (Change::Entry(node) | Change::Put(node), Some(snapshot)) => {
                 snapshot.put(&node);
-                continue;
+                return false;
             }
             (Change::Gone { path, .. }, Some(snapshot)) => {
                 snapshot.remove(&path);
-                continue;
+                return false;
             }
-            (Change::Entry(node) | Change::Put(node), None) => shown.lock().put(&node),
-            (Change::Gone { path, .. }, None) => shown.lock().remove(&path),
+            (Change::Entry(node) | Change::Put(node), None) => shown.seen.put(&node),
+            (Change::Gone { path, .. }, None) => shown.seen.remove(&path),
         }
-        changed.send_modify(|n| *n = n.wrapping_add(1));
+        true
+    }
+
+    fn report(&self, has_changed: bool) {
+        let is_same = {
+            let mut shown = self.shown.lock();
+            let before = shown.freshness;
+            shown.freshness = before.after(self.is_connected && self.is_complete);
+            before == shown.freshness
+        };
+        if has_changed || !is_same {
+            self.changed.send_modify(|n| *n = n.wrapping_add(1));
+        }
     }
 }
 
 impl Seen {
     fn put(&mut self, node: &Node) {
         self.remove(&node.path);
-        self.silences.put(&node.path, &node.data);
-        let read = self.read(node);
-        if let Err(error) = read {
+        if let Err(error) = self.read(node) {
             tracing::warn!(%error, "a document of watchers is not shown");
+            self.unreadable.insert(node.path.clone(), error.to_string());
         }
     }
 
     fn read(&mut self, node: &Node) -> Result<(), crate::StoreError> {
         let path = &node.path;
+        self.silences.put(path, &node.data)?;
         if *path == Store::sender_path() {
             self.sender = Some(decode::<SenderDoc>(path, &node.data)?.watcher);
         } else if let Some(job) = watched_job(path) {
@@ -210,6 +301,7 @@ impl Seen {
 
     fn remove(&mut self, path: &NodePath) {
         self.silences.remove(path);
+        self.unreadable.remove(path);
         if *path == Store::sender_path() {
             self.sender = None;
         } else if let Some(job) = watched_job(path) {

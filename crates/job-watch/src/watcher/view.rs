@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use coordination::JobName;
@@ -21,12 +21,13 @@ pub(crate) struct Shown {
     pub(crate) latency: Option<Duration>,
 }
 
-/// The states of a running watcher.
+/// The states of a watcher. After its [end](Self::ended) they are those of its last moment.
 #[derive(Clone)]
 pub struct WatchView {
     pub(super) live: Arc<LiveNamespace>,
     pub(super) board: Arc<Mutex<Board>>,
     pub(super) shown: Arc<Mutex<Shown>>,
+    pub(super) ended: Arc<OnceLock<String>>,
 }
 
 impl WatchView {
@@ -75,6 +76,12 @@ impl WatchView {
             messages: shown.counts,
         };
         prometheus(jobs.jobs().iter().map(|job| &*job.brief), &facts)
+    }
+
+    /// Returns the reason why the watcher does not run any more; `None` before and while it runs.
+    #[must_use]
+    pub fn ended(&self) -> Option<&str> {
+        self.ended.get().map(String::as_str)
     }
 
     /// Returns true while the watcher is the sender.

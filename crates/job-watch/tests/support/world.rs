@@ -33,6 +33,8 @@ pub(crate) enum Mode {
     Accept,
     /// The message arrives, and no answer comes.
     Hang,
+    /// The message arrives, and the answer does not show it, as 502 of a gateway.
+    Unclear,
     /// The message is refused.
     Refuse,
     /// The message arrives, and the channel panics.
@@ -76,6 +78,10 @@ impl MessageChannel for World {
         self.changed.notify_waiters();
         match mode {
             Mode::Hang => std::future::pending().await,
+            Mode::Unclear => {
+                let (channel, host, answer) = ("RECORDING", "test".to_owned(), "502".to_owned());
+                Err(AlertError::Unclear { channel, host, answer })
+            }
             Mode::Panic => panic!("the channel panics"),
             Mode::Accept | Mode::Refuse => Ok(()),
         }

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use reg_center::{Change, Feed, NodePath, RegistryCenter, SessionChange, SessionFeed};
-use tokio::time::Instant;
 
+use super::Shared;
 use super::jobs::Incoming;
-use super::{Freshness, Shared};
 use crate::JobSnapshot;
 
 /// Maximum number of changes that are applied without a pause in which readers get the jobs.
@@ -128,11 +127,7 @@ impl Follower {
 
     fn report_freshness(&self) {
         let mut shown = self.shared.shown.lock();
-        let freshness = match shown.freshness {
-            _ if self.is_connected && self.is_complete => Freshness::Current,
-            Freshness::Current => Freshness::Stale { since: Instant::now() },
-            earlier @ (Freshness::Loading | Freshness::Stale { .. }) => earlier,
-        };
+        let freshness = shown.freshness.after(self.is_connected && self.is_complete);
         if shown.freshness != freshness {
             shown.freshness = freshness;
             drop(shown);

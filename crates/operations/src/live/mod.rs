@@ -41,6 +41,20 @@ pub enum Freshness {
     },
 }
 
+impl Freshness {
+    /// Returns the freshness that follows this one.
+    ///
+    /// `is_current` is true while the registry answers and no snapshot is being read.
+    #[must_use]
+    pub fn after(self, is_current: bool) -> Self {
+        match self {
+            _ if is_current => Self::Current,
+            Self::Current => Self::Stale { since: Instant::now() },
+            earlier @ (Self::Loading | Self::Stale { .. }) => earlier,
+        }
+    }
+}
+
 /// All jobs of a namespace, kept current by one feed.
 ///
 /// It reads the whole namespace once. After that, each change costs one delivery, regardless of the

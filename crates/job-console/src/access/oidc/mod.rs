@@ -37,10 +37,11 @@ const SESSION: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(24 
 ///
 /// The console uses the code flow with PKCE, state and nonce, and reads the caller from the ID
 /// token. It fetches the settings and keys of the provider at the first sign-in, so that it starts
-/// although the provider cannot be reached.
+/// although the provider cannot be reached. A wrong client secret is therefore found at the first
+/// sign-in; one that cannot be read is found by [`Access::oidc`](super::Access::oidc).
 ///
 /// # Examples
-/// ```
+/// ```no_run
 /// use job_console::{Access, Oidc, Role};
 ///
 /// let oidc = Oidc::new("https://login.example.com", "ejob", "https://jobs.example.com")?
@@ -103,7 +104,8 @@ impl Oidc {
     }
 
     /// Sets the secret of the console at the provider, as the reference `${env:NAME}` or
-    /// `${file:/absolute/path}`. It is resolved at each sign-in. A public client has none.
+    /// `${file:/absolute/path}`. It has to be readable when the console starts, and is resolved
+    /// again at each sign-in. A public client has none.
     ///
     /// # Errors
     /// [`AccessError::Provider`] if the text is no such reference. The text is not in the error.

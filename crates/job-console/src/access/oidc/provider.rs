@@ -14,7 +14,7 @@ use openidconnect::{
     PkceCodeChallenge, PkceCodeVerifier, PostLogoutRedirectUrl, ProviderMetadataWithLogout,
     RedirectUrl, RequestTokenError, Scope, SignatureVerificationError, TokenResponse as _,
 };
-use outbound::with_causes;
+use outbound::{SecretText, with_causes};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -100,7 +100,7 @@ pub(in crate::access) struct Provider {
     issuer: IssuerUrl,
     http: Http,
     bounds: Bounds,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     pub(super) sign_ins: SignIns,
 }
 
@@ -111,6 +111,30 @@ struct State {
     fetched: Option<Instant>,
     failure: Option<String>,
     keys_fetched: Option<Instant>,
+}
+
+impl State {
+    /// Returns true if the settings have to be fetched.
+    fn is_due(&self, bounds: &Bounds) -> bool {
+        let interval = match self.failure {
+            None => bounds.fresh,
+            Some(_) => bounds.retry,
+        };
+        self.fetched.is_none_or(|fetched| fetched.elapsed() >= interval)
+    }
+
+    /// Records the end of an attempt to fetch the settings.
+    fn note(&mut self, fetched: Result<ProviderMetadataWithLogout, String>) {
+        let now = Instant::now();
+        self.fetched = Some(now);
+        match fetched {
+            Ok(metadata) => {
+                self.metadata = Some(Arc::new(metadata));
+                (self.failure, self.keys_fetched) = (None, Some(now));
+            }
+            Err(reason) => self.failure = Some(reason),
+        }
+    }
 }
 
 impl Provider {
@@ -124,7 +148,11 @@ impl Provider {
         let issuer =
             IssuerUrl::new(settings.issuer.clone()).map_err(|error| refused(error.to_string()))?;
         let http = Http::new(issuer.url(), bounds.http).map_err(refused)?;
-        let (state, sign_ins) = (Mutex::default(), SignIns::default());
+        let (state, sign_ins) = (Arc::default(), SignIns::default());
+        if let Some(Err(error)) = settings.client_secret.as_ref().map(SecretText::resolve) {
+            let valid = "a variable or a file that this process can read";
+            return Err(invalid("client_secret", &with_causes(&error), valid));
+        }
         Ok(Self { settings, issuer, http, bounds, state, sign_ins })
     }
 
@@ -137,25 +165,20 @@ impl Provider {
     }
 
     /// Returns the settings of the provider with its keys. They are fetched when they are needed.
-    async fn metadata(&self) -> Result<Arc<ProviderMetadataWithLogout>, Fault> {
+    async fn metadata(self: &Arc<Self>) -> Result<Arc<ProviderMetadataWithLogout>, Fault> {
         let fetching = async {
-            let mut state = self.state.lock().await;
-            let age = state.fetched.map(|fetched| fetched.elapsed());
-            let interval = match state.failure {
-                None => self.bounds.fresh,
-                Some(_) => self.bounds.retry,
-            };
-            if age.is_none_or(|age| age >= interval) {
-                let fetched = self.fetch().await;
-                let now = Instant::now();
-                state.fetched = Some(now);
-                match fetched {
-                    Ok(metadata) => {
-                        state.metadata = Some(Arc::new(metadata));
-                        (state.failure, state.keys_fetched) = (None, Some(now));
-                    }
-                    Err(reason) => state.failure = Some(reason),
-                }
+            let mut state = Arc::clone(&self.state).lock_owned().await;
+            if state.is_due(&self.bounds) {
+                let provider = Arc::clone(self);
+                // A client that disconnects must not end the attempt, or the next client repeats
+                // it. The lock bounds the number of these tasks to one.
+                let attempt = tokio::spawn(async move {
+                    let fetched = provider.fetch().await;
+                    state.note(fetched);
+                    state
+                });
+                let ended = |error| Fault::Unusable(format!("the fetch has ended: {error}"));
+                state = attempt.await.map_err(ended)?;
             }
             // Former settings are better than none.
             let reason = state.failure.clone().unwrap_or_default();
@@ -200,7 +223,7 @@ impl Provider {
 
     /// Begins a sign-in of a browser, and returns the address of the provider.
     pub(super) async fn begin(
-        &self,
+        self: &Arc<Self>,
         prefix: &str,
         browser: &str,
         client: Option<IpAddr>,
@@ -224,7 +247,7 @@ impl Provider {
 
     /// Exchanges the code of a sign-in for a token, and returns the user of the token.
     pub(super) async fn complete(
-        &self,
+        self: &Arc<Self>,
         prefix: &str,
         code: String,
         (nonce, verifier): (Nonce, PkceCodeVerifier),

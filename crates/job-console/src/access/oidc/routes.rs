@@ -139,7 +139,7 @@ async fn complete(
 /// Checks what the provider has added to the address, and returns the user and the next page.
 async fn check(
     shared: &Shared,
-    provider: &Provider,
+    provider: &Arc<Provider>,
     sign_in: SignIn,
     returned: Returned,
 ) -> Result<(Signed, String), Refused> {

@@ -1,6 +1,7 @@
 //! Sign-in at a provider that the tests make themselves.
 
 mod provider;
+mod start;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
