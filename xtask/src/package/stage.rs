@@ -109,6 +109,7 @@ fn name_package(dependencies: &mut dyn TableLike, package: &Package) {
     };
     set(dependency, "package", &package.name);
     set(dependency, "version", &package.version);
+    dependency.fmt();
 }
 
 fn set(table: &mut InlineTable, key: &str, text: &str) {
@@ -148,7 +149,8 @@ fn edit_package(manifest: &mut DocumentMut, package: &Package) {
     if let Some(table) = table.as_table_like_mut() {
         table.remove("publish");
     }
-    manifest["lib"]["name"] = toml_edit::value(package.crate_name.replace('-', "_"));
+    let library = manifest.entry("lib").or_insert(toml_edit::table());
+    library["name"] = toml_edit::value(package.crate_name.replace('-', "_"));
     for key in UNPACKED_KEYS {
         manifest.remove(key);
     }
