@@ -58,7 +58,6 @@ async fn connect(target: &ServerTarget, place: &Place) -> Result<Arc<dyn Registr
 }
 
 /// Returns the address with the options of the command line.
-#[expect(clippy::wildcard_enum_match_arm, reason = "other registries are opened elsewhere")]
 fn prepared(address: &Address, place: &Place) -> Address {
     let address = match address.clone() {
         #[cfg(feature = "postgres")]
