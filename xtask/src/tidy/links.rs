@@ -28,9 +28,11 @@ fn dead(root: &Path, page: &Source, pages: &[&Source]) -> Vec<Violation> {
         }
         let (file, heading) = link.split_once('#').unwrap_or((link, ""));
         let target = resolve(&page.path, file);
-        let target_page = pages.iter().find(|page| page.path == target);
+        let target = target.as_deref();
+        let target_page = pages.iter().find(|page| Some(&*page.path) == target);
         let is_heading = |page: &&&Source| anchors(&page.text).any(|anchor| anchor == heading);
-        let rule = if target_page.is_none() && !root.join(&target).exists() {
+        let is_file = target.is_some_and(|target| root.join(target).exists());
+        let rule = if target_page.is_none() && !is_file {
             "link leads to no file"
         } else if !heading.is_empty() && target_page.filter(is_heading).is_none() {
             "link leads to no heading"
@@ -55,7 +57,7 @@ fn not_listed_once(page: &Source, pages: &[&Source]) -> Option<Violation> {
     let index = indexes.find_map(|path| pages.iter().find(|page| page.path == path));
     let listed = index.map_or(0, |index| {
         let targets = links(&index.text).into_iter().map(|(_, link)| resolve(&index.path, link));
-        targets.filter(|target| *target == page.path).count()
+        targets.filter(|target| target.as_deref() == Some(&*page.path)).count()
     });
     let path = index.map_or(DOCUMENTS, |index| &index.path);
     let rule = format!("page is listed {listed} times instead of once in {path}");
@@ -93,21 +95,22 @@ fn anchors(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns the path, from the root of the workspace, of a link's file. An empty one is the page.
-fn resolve(page: &str, file: &str) -> String {
+/// Returns the path, from the root of the workspace, of a link's file. An empty one is the page,
+/// and one above the root is no file of the workspace.
+fn resolve(page: &str, file: &str) -> Option<String> {
     if file.is_empty() {
-        return page.to_owned();
+        return Some(page.to_owned());
     }
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
     for part in file.split('/') {
         match part {
             "" | "." => {}
-            ".." => drop(parts.pop()),
+            ".." => drop(parts.pop()?),
             part => parts.push(part),
         }
     }
-    parts.join("/")
+    Some(parts.join("/"))
 }
 
 #[cfg(test)]
@@ -128,13 +131,14 @@ mod tests {
         let other = page("crates/a/README.md", "# A `code` word\n```\n# no heading\n```\n");
         let no_file = ["README.md:1 link leads to no file".to_owned()];
         let no_heading = ["README.md:1 link leads to no heading".to_owned()];
-        let rows: [(&str, &[String]); 10] = [
+        let rows: [(&str, &[String]); 11] = [
             ("[a](crates/a/README.md) and [b](./crates/../crates/a/README.md)", &[]),
             ("[a](crates/a/README.md#a-code-word)", &[]),
             ("[a](https://example.com/x) `[b](gone.md)`", &[]),
             ("[a](#here) [`code`](#here)\n## Here", &[]),
             ("```text\n[a](gone.md)\n```", &[]),
             ("[a](gone.md)", &no_file),
+            ("[a](../crates/a/README.md)", &no_file),
             ("[`code`](gone.md)", &no_file),
             ("[a](../crates/b/README.md)", &no_file),
             ("[a](crates/a/README.md#no-heading)", &no_heading),
