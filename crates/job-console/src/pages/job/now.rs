@@ -17,7 +17,7 @@ use crate::pages::query::encoded;
 use crate::pages::reasons;
 use crate::pages::summary::{late, moment};
 use crate::pages::widgets::{
-    act, bar, between, instance, item_state, page_number_of, pager_of, pill,
+    act, bar, between, history_fault, instance, item_state, page_number_of, pager_of, pill,
 };
 
 /// Maximum number of items that are shown as a table. More are shown as cells.
@@ -54,7 +54,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
             }
             aside.stack aria-label=(lang.conditions()) {
                 @if let Some(fault) = fault {
-                    (cx.live("past", &html! { p.why.bad { (lang.history_failed()) " " (fault) } }))
+                    (cx.live("past", &history_fault(cx, fault)))
                 }
                 @if !fires.is_empty() {
                     section.card aria-labelledby="last-title" {
