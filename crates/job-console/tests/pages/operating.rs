@@ -46,6 +46,26 @@ async fn operation_without_a_reason_changes_nothing() {
 }
 
 #[tokio::test]
+async fn body_that_is_no_form_is_a_problem_with_a_page() {
+    let world = World::with_jobs().await;
+    for path in [
+        "/preferences",
+        "/n/orders/jobs/report/act/pause",
+        "/n/orders/jobs/report/silence?expectation=late_after",
+        "/n/orders/jobs/report/edit",
+        "/n/orders/transfer",
+        "/n/orders/bulk",
+    ] {
+        let request = Request::post(path).header("accept", "text/html");
+        let request = request.header("content-type", "text/plain").body(Body::from("why=x"));
+        let answer = world.send(request.unwrap()).await;
+        assert_eq!(answer.status, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{path}: {}", answer.text);
+        assert!(answer.text.contains("the form cannot be read: "), "{path}: {}", answer.text);
+        assert_eq!(faults(&answer.text), [""; 0], "{path}");
+    }
+}
+
+#[tokio::test]
 async fn removal_needs_the_name() {
     let world = World::with_jobs().await;
     let server = "/n/orders/servers/10.0.0.1/act/remove";
