@@ -87,7 +87,7 @@ fn test_file(name: &str) -> Result<PathBuf, Error> {
 }
 
 /// Returns the path of the browser. Installs Debian's if there is none.
-fn ensure_browser() -> Result<PathBuf, Error> {
+pub(crate) fn ensure_browser() -> Result<PathBuf, Error> {
     if let Some(given) = env::var_os(BROWSER_VARIABLE) {
         return Ok(given.into());
     }
@@ -97,7 +97,7 @@ fn ensure_browser() -> Result<PathBuf, Error> {
     Ok(BROWSER.into())
 }
 
-fn ensure_node() -> Result<(), Error> {
+pub(crate) fn ensure_node() -> Result<(), Error> {
     let is_found = |program| Command::new(program).arg("--version").output().is_ok();
     if !(is_found("node") && is_found("npm")) {
         server_fixture::install_tools(&["nodejs", "npm"])?;

@@ -1,9 +1,10 @@
-//! `cargo xtask ci`: checks of formatting, wording, lints and documentation, and the tests that
-//! need a browser, Prometheus or other servers than ZooKeeper. It never changes the sources.
+//! `cargo xtask ci`: checks of formatting, wording, lints, documentation and deployment, and the
+//! tests that need a browser, Prometheus or other servers than ZooKeeper. It never changes the
+//! sources.
 
 use crate::background::Background;
 use crate::steps::{Steps, cargo, niced};
-use crate::{Error, browser, deploy, interop, monitoring, servers, tidy};
+use crate::{Error, browser, deploy, interop, monitoring, servers, site, tidy};
 
 /// Checks formatting, wording, lints and documentation, and runs the tests on PostgreSQL, MariaDB
 /// and etcd, with Prometheus, and in a browser. With `--interop` also runs the checks with Java.
@@ -32,6 +33,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     deploy::run(&mut steps)?;
     steps.command("lints", &mut niced(&cargo(lints)))?;
     steps.command("documentation", &mut niced(&documentation))?;
+    site::run(&mut steps)?;
     if let Some(suite) = suite {
         steps.join(suite)?;
     }

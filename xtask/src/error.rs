@@ -46,6 +46,12 @@ pub(crate) enum Error {
     NoProgram { line: String, name: String },
     #[error("{0}")]
     Monitoring(String),
+    #[error("{} is not a valid file of figures: {reason}", .path.display())]
+    Figures { path: PathBuf, reason: String },
+    #[error("{0}")]
+    Deploy(String),
+    #[error("{0}")]
+    Site(String),
     #[error("systemd does not accept {}:\n{reason}", .unit.display())]
     Unit { unit: PathBuf, reason: String },
     #[error(transparent)]

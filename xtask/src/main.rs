@@ -18,10 +18,12 @@ mod mariadb;
 mod monitoring;
 mod mutants;
 mod nightly;
+mod plots;
 mod postgres;
 mod program;
 mod servers;
 mod sim;
+mod site;
 mod steps;
 mod test;
 mod tidy;
@@ -41,7 +43,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 22] = [
+const TASKS: &[Task] = &[
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -134,9 +136,19 @@ const TASKS: [Task; 22] = [
         run: |_| monitoring::test(),
     },
     Task {
-        usage: "deploy",
-        summary: "files of docs/deploy with the programs that use them; installs systemd",
-        run: |_| deploy::check(),
+        usage: "deploy [--write]",
+        summary: "files of docs/deploy with the programs that use them; installs systemd; needs Go",
+        run: deploy::check,
+    },
+    Task {
+        usage: "docs",
+        summary: "the documents as a site, in target/site/html; installs mdBook, Node and Chromium",
+        run: |_| site::build(),
+    },
+    Task {
+        usage: "plots",
+        summary: "plots of docs/performance.md from the figures in docs/images/performance",
+        run: |_| plots::draw(),
     },
     Task {
         usage: "tidy [--figures] [PATH...]",
@@ -231,6 +243,7 @@ mod tests {
             ("no such folder", "tidy crates/lit", "there is no file or folder `crates/lit`"),
             ("no such registry", "bench --backend redis", "or etcd, not `redis`"),
             ("ZooKeeper only", "bench --backend etcd --java x", "`--java` needs `--backend zk`"),
+            ("another option", "deploy --apply", "`deploy` takes `--write`, not `--apply`"),
             ("another option", "demo --round 1", "and `--rounds N` only, not `--round`"),
         ];
         for (case, line, expected) in rows {

@@ -49,8 +49,10 @@ impl Programs {
 
     /// Builds the targets that the arguments of cargo name.
     pub(crate) fn build(arguments: &str) -> Result<Self, Error> {
-        let mut command = cargo(arguments);
-        command.arg("--message-format=json-render-diagnostics");
+        // After the subcommand: words after `--` are for another program.
+        let (subcommand, rest) = arguments.split_once(' ').unwrap_or((arguments, ""));
+        let format = "--message-format=json-render-diagnostics";
+        let mut command = cargo(&format!("{subcommand} {format} {rest}"));
         let line = line(&command);
         println!("$ {line}");
         let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();

@@ -112,23 +112,6 @@ mod tests {
     /// Words at which a shell ends the arguments of a command.
     const OPERATORS: [&str; 6] = ["|", "&", "&&", ";", ">", "2>"];
 
-    #[test]
-    #[cfg(feature = "console")]
-    fn programs_of_the_units_start() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/deploy/systemd");
-        let mut commands = 0;
-        for unit in std::fs::read_dir(folder).unwrap() {
-            let unit = std::fs::read_to_string(unit.unwrap().path()).unwrap();
-            let starts = unit.lines().filter_map(|line| line.strip_prefix("ExecStart="));
-            for start in starts {
-                let parsed = CommandLine::try_parse_from(start.split_whitespace());
-                assert!(parsed.is_ok(), "{start}: {parsed:?}");
-                commands += 1;
-            }
-        }
-        assert_eq!(commands, 3);
-    }
-
     fn variables(command: &clap::Command) -> Vec<String> {
         let own = command.get_arguments().filter_map(|argument| argument.get_env());
         let own = own.map(|name| name.to_string_lossy().into_owned());

@@ -4,6 +4,8 @@ mod arguments;
 mod commands;
 mod connect;
 mod context;
+#[cfg(test)]
+mod deployment;
 mod fault;
 mod init;
 mod log;

@@ -15,6 +15,7 @@ const MOVING: &str = include_str!("../../../docs/moving.md");
 const TUTORIAL: &str = include_str!("../../../docs/tutorial.md");
 const SCHEDULE: &str = include_str!("../../../docs/how-to/change-a-schedule.md");
 const DRAIN: &str = include_str!("../../../docs/how-to/drain-a-server.md");
+const SEVERAL_HOSTS: &str = include_str!("../../../docs/how-to/several-hosts.md");
 /// Deadline of each command, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Commands that only read, and are repeated until the state of the earlier ones has settled.
@@ -240,7 +241,7 @@ async fn session_on_one_host_works_as_printed() {
 async fn session_on_several_hosts_works_as_printed() {
     let server = Server::start().expect("a ZooKeeper server is needed");
     let servers = [("127.0.0.1:2181", &*server.connect_string())];
-    run_session(README, "### On several hosts", &servers, &[1, 3]).await;
+    run_session(SEVERAL_HOSTS, "## Three workers on one ZooKeeper", &servers, &[1, 3]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

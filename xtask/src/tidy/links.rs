@@ -28,10 +28,9 @@ fn dead(root: &Path, page: &Source, pages: &[&Source]) -> Vec<Violation> {
         }
         let (file, heading) = link.split_once('#').unwrap_or((link, ""));
         let target = resolve(&page.path, file);
-        let target = target.as_deref();
-        let target_page = pages.iter().find(|page| Some(&*page.path) == target);
+        let target_page = pages.iter().find(|page| page.path == target);
         let is_heading = |page: &&&Source| anchors(&page.text).any(|anchor| anchor == heading);
-        let is_file = target.is_some_and(|target| root.join(target).exists());
+        let is_file = !target.starts_with("..") && root.join(&target).exists();
         let rule = if target_page.is_none() && !is_file {
             "link leads to no file"
         } else if !heading.is_empty() && target_page.filter(is_heading).is_none() {
@@ -57,7 +56,7 @@ fn not_listed_once(page: &Source, pages: &[&Source]) -> Option<Violation> {
     let index = indexes.find_map(|path| pages.iter().find(|page| page.path == path));
     let listed = index.map_or(0, |index| {
         let targets = links(&index.text).into_iter().map(|(_, link)| resolve(&index.path, link));
-        targets.filter(|target| target.as_deref() == Some(&*page.path)).count()
+        targets.filter(|target| *target == page.path).count()
     });
     let path = index.map_or(DOCUMENTS, |index| &index.path);
     let rule = format!("page is listed {listed} times instead of once in {path}");
@@ -75,7 +74,7 @@ fn text_lines(page: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Returns the targets of a page's links, with their lines. Links in code are none.
-fn links(page: &str) -> Vec<(usize, &str)> {
+pub(crate) fn links(page: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     for (number, line) in text_lines(page) {
         let starts = line.match_indices("](").map(|(start, mark)| start + mark.len());
@@ -96,21 +95,21 @@ fn anchors(page: &str) -> impl Iterator<Item = String> {
 }
 
 /// Returns the path, from the root of the workspace, of a link's file. An empty one is the page,
-/// and one above the root is no file of the workspace.
-fn resolve(page: &str, file: &str) -> Option<String> {
+/// and one above the root begins with `..`.
+pub(crate) fn resolve(page: &str, file: &str) -> String {
     if file.is_empty() {
-        return Some(page.to_owned());
+        return page.to_owned();
     }
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
     for part in file.split('/') {
         match part {
             "" | "." => {}
-            ".." => drop(parts.pop()?),
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
             part => parts.push(part),
         }
     }
-    Some(parts.join("/"))
+    parts.join("/")
 }
 
 #[cfg(test)]

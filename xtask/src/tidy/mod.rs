@@ -5,9 +5,12 @@ mod files;
 mod java;
 mod links;
 mod paths;
+mod plots;
+mod references;
 mod repository;
 mod rust;
 mod translations;
+mod variables;
 mod wording;
 
 use std::fmt;
@@ -15,6 +18,8 @@ use std::path::Path;
 
 use crate::{Error, workspace};
 pub(crate) use files::entries;
+pub(crate) use links::{links, resolve};
+pub(crate) use translations::origin;
 
 /// A place that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,6 +99,9 @@ fn violations(root: &Path) -> Result<Vec<Violation>, Error> {
     violations.extend(paths::check(&sources));
     violations.extend(links::check(root, &sources));
     violations.extend(translations::check(&sources));
+    violations.extend(references::check(&sources));
+    violations.extend(variables::check(&sources));
+    violations.extend(plots::check(root)?);
     violations.sort();
     Ok(violations)
 }

@@ -14,7 +14,8 @@ const DIGEST_BYTES: usize = 6;
 const NO_ORIGIN: &str =
     "Chinese page does not begin with `<!-- Translation of PAGE.md, SHA-256 DIGITS -->`";
 
-/// Checks that the original of each Chinese page exists and has not changed since.
+/// Checks that the original of each Chinese page exists, has not changed since, and has the same
+/// blocks of code.
 pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
     let is_page = |source: &&Source| !source.is_rust() && source.path.starts_with(FOLDER);
     sources.iter().filter(is_page).filter_map(|page| outdated(page, sources)).collect()
@@ -30,17 +31,43 @@ fn outdated(page: &Source, sources: &[Source]) -> Option<Violation> {
         return violation(format!("translated page {path} does not exist"));
     };
     let present = digest(&original.text);
-    if digits == present {
-        return None;
+    if digits != present {
+        return violation(format!(
+            "translation of {path} is older than it: translate the changes and set the hash to \
+             {present}"
+        ));
     }
-    violation(format!(
-        "translation of {path} is older than it: translate the changes and set the hash to \
-         {present}"
-    ))
+    let (of_page, of_original) = (blocks(&page.text), blocks(&original.text));
+    if of_page.len() != of_original.len() {
+        let (n, of) = (of_page.len(), of_original.len());
+        return violation(format!("page has {n} blocks of code, and {path} has {of}"));
+    }
+    // Commands and output are the same in every language.
+    let mut pairs = of_page.iter().zip(&of_original);
+    let (line, _) =
+        pairs.find(|((_, block), (_, original))| block != original).map(|pair| pair.0)?;
+    let rule = format!("block of code differs from that of {path}");
+    Some(Violation::new(&page.path, *line, rule, ""))
+}
+
+/// Returns the lines of each block of code without their indentation, with the number of the line
+/// before them.
+fn blocks(page: &str) -> Vec<(usize, Vec<&str>)> {
+    let (mut found, mut open) = (Vec::new(), None);
+    for (line, number) in page.lines().map(str::trim).zip(1..) {
+        let is_fence = line.starts_with("```");
+        match &mut open {
+            None if is_fence => open = Some((number, vec![line])),
+            None => {}
+            Some((_, lines)) if !is_fence => lines.push(line),
+            Some(_) => found.extend(open.take()),
+        }
+    }
+    found
 }
 
 /// Returns the path of the original and the digits of its digest, from a page's first line.
-fn origin(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn origin(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("<!-- Translation of ")?.strip_suffix(" -->")?.split_once(", SHA-256 ")
 }
 
@@ -79,6 +106,24 @@ mod tests {
         let expected = "docs/zh/a.md:1 translation of docs/a.md is older than it: translate the \
                         changes and set the hash to ba7816bf8f01";
         assert_eq!(rules("abc", page), [expected]);
+    }
+
+    #[test]
+    fn blocks_of_code_are_those_of_the_original() {
+        let original = "# Title\n```sh\nejob jobs\n```\nText.\n```text\na\n```\n";
+        let first = format!("<!-- Translation of docs/a.md, SHA-256 {} -->\n", digest(original));
+        let same = "- 列表\n  ```sh\n  ejob jobs\n  ```\n```text\na\n```\n";
+        let differs = "docs/zh/a.md:6 block of code differs from that of docs/a.md";
+        let missing = "docs/zh/a.md:1 page has 1 blocks of code, and docs/a.md has 2";
+        let rows = [
+            (same.to_owned(), None),
+            (same.replace("\na\n", "\nb\n"), Some(differs)),
+            ("```sh\nejob jobs\n```\n".to_owned(), Some(missing)),
+        ];
+        for (text, expected) in rows {
+            let found = rules(original, &format!("{first}{text}"));
+            assert_eq!(found, Vec::from_iter(expected), "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Operations by forms: preview, reason, record, result.
 
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
 use coordination::ServerState;
 
 use super::markup::faults;
@@ -52,9 +53,8 @@ async fn body_that_is_no_form_is_a_problem_with_a_page() {
         "/preferences",
         "/n/orders/jobs/report/act/pause",
         "/n/orders/jobs/report/silence?expectation=late_after",
-        "/n/orders/jobs/report/edit",
+        "/n/orders/jobs/report/configuration/edit",
         "/n/orders/transfer",
-        "/n/orders/bulk",
     ] {
         let request = Request::post(path).header("accept", "text/html");
         let request = request.header("content-type", "text/plain").body(Body::from("why=x"));

@@ -1,4 +1,4 @@
-//! `cargo xtask deploy`: checks the files of `docs/deploy` with the programs that use them.
+//! The systemd units of `docs/deploy/systemd`, with the tools of systemd.
 
 use std::env;
 use std::fs;
@@ -18,14 +18,8 @@ const STAND_IN: &str = "/bin/true";
 /// Highest exposure of a unit by `systemd-analyze security`, in tenths.
 const MAX_EXPOSURE: &str = "20";
 
-/// Checks the systemd units.
-pub(crate) fn check() -> Result<(), Error> {
-    let mut steps = Steps::begin();
-    run(&mut steps)?;
-    steps.end("cargo xtask deploy")
-}
-
-pub(crate) fn run(steps: &mut Steps) -> Result<(), Error> {
+/// Installs systemd's tools if they are missing, and checks the units.
+pub(super) fn run(steps: &mut Steps) -> Result<(), Error> {
     steps.step("systemd", || match Path::new("/usr/bin/systemd-analyze").is_file() {
         true => Ok(()),
         false => Ok(install_tools(&["systemd"])?),

@@ -1,0 +1,92 @@
+//! Diagrams of the pages: Mermaid draws them in the reader's browser, from a file of the site.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use sha2::{Digest as _, Sha256};
+
+use super::stage::Stage;
+use crate::steps::{line, run};
+use crate::{Error, browser};
+
+/// Package of npm, and the SHA-256 of its file.
+const PACKAGE: &str = "mermaid@11.17.2";
+const FILE: &str = "package/dist/mermaid.min.js";
+const SHA256: &str = "581ed7d74bd9048d0e3a91363927d72ef22942d7722546b27f7cc29e35390eb8";
+
+/// Paths of the library and of the script that draws, from the root of the site.
+pub(super) const LIBRARY: &str = "assets/mermaid.min.js";
+pub(super) const SCRIPT: &str = "assets/diagrams.js";
+
+/// Time for a page, in seconds.
+const LIMIT_SECONDS: &str = "60";
+
+/// First line of a diagram in a page.
+const FENCE: &str = "```mermaid";
+/// Attribute of each drawn diagram, and of those that Mermaid could not parse.
+const DRAWN: &str = "<svg id=\"mermaid-";
+const FAILED: &str = "aria-roledescription=\"error\"";
+
+/// Returns the library of the pinned version. Downloads it unless the folder has it.
+pub(super) fn fetch(folder: &Path) -> Result<String, Error> {
+    let file = folder.join(FILE);
+    if !file.exists() {
+        browser::ensure_node()?;
+        let mut pack = Command::new("npm");
+        pack.args(["pack", "--silent", PACKAGE, "--pack-destination"]).arg(folder);
+        run(&mut pack)?;
+        let archive = folder.join(PACKAGE.replace('@', "-") + ".tgz");
+        let mut tar = Command::new("tar");
+        tar.args(["--extract", "--file"]).arg(archive).arg("--directory").arg(folder);
+        run(tar.arg(FILE))?;
+    }
+    let text = fs::read_to_string(&file).map_err(Error::file("read", &file))?;
+    let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+    match digest == SHA256 {
+        true => Ok(text),
+        false => {
+            let path = file.display();
+            Err(Error::Site(format!("{path} has the SHA-256 {digest} instead of {SHA256}")))
+        }
+    }
+}
+
+/// Returns the number of diagrams in a page.
+pub(super) fn count(page: &str) -> usize {
+    page.lines().filter(|line| *line == FENCE).count()
+}
+
+/// Returns the end of a page with diagrams, which loads the scripts. `up` leads to the root.
+pub(super) fn scripts(page: &str, up: &str) -> String {
+    let scripts = [LIBRARY, SCRIPT].map(|path| format!("<script src=\"{up}{path}\"></script>"));
+    if count(page) == 0 { String::new() } else { format!("\n{}\n", scripts.join("\n")) }
+}
+
+/// Opens each page with diagrams in a browser without a network. Fails unless all are drawn.
+pub(super) fn check(stage: &Stage, site: &Path) -> Result<(), Error> {
+    let program = browser::ensure_browser()?;
+    for (path, expected) in stage.diagrams() {
+        let page = site.join(path).with_extension("html");
+        let mut command = Command::new("timeout");
+        command.arg(LIMIT_SECONDS).arg(&program).args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--dump-dom",
+        ]);
+        command.args(["--virtual-time-budget=20000", "--host-resolver-rules=MAP * ~NOTFOUND"]);
+        command.arg(format!("file://{}", page.display()));
+        let line = line(&command);
+        println!("$ {line}");
+        let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
+        let output = output.map_err(|source| Error::Start { line, source })?;
+        let document = String::from_utf8_lossy(&output.stdout);
+        let drawn = document.matches(DRAWN).count();
+        if drawn != expected || document.contains(FAILED) {
+            let path = page.display();
+            return Err(Error::Site(format!("{path}: {drawn} of {expected} diagrams are drawn")));
+        }
+    }
+    Ok(())
+}
