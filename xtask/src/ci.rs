@@ -2,9 +2,14 @@
 //! tests that need a browser, Prometheus or other servers than ZooKeeper. It never changes the
 //! sources.
 
+use std::process::Command;
+
 use crate::background::Background;
-use crate::steps::{Steps, cargo, niced};
-use crate::{Error, browser, deploy, interop, monitoring, servers, site, tidy};
+use crate::steps::{Steps, cargo, niced, run as run_command};
+use crate::{
+    Error, browser, dependencies, deploy, interop, monitoring, package, servers, site, tidy,
+    workspace,
+};
 
 /// Checks formatting, wording, lints and documentation, and runs the tests on PostgreSQL, MariaDB
 /// and etcd, with Prometheus, and in a browser. With `--interop` also runs the checks with Java.
@@ -25,6 +30,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
             return Err(Error::Usage(format!("`ci` takes `--interop`, not `{found}`")));
         }
     };
+    steps.step("declared Rust version", check_rust_version)?;
+    dependencies::run_steps(&mut steps)?;
+    package::pack(&mut steps)?;
     let lints = "clippy --workspace --all-targets --all-features -- -D warnings";
     let mut documentation = cargo("doc --workspace --no-deps --all-features");
     documentation.env("RUSTDOCFLAGS", "-D warnings");
@@ -42,4 +50,41 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     monitoring::run(&mut steps)?;
     browser::run(&mut steps, &[])?;
     steps.end("cargo xtask ci")
+}
+
+/// Checks that the version of Rust in the manifest is enough.
+///
+/// If this is that version, all other steps show it.
+fn check_rust_version() -> Result<(), Error> {
+    let declared = env!("CARGO_PKG_RUST_VERSION");
+    let output = Command::new("rustc").arg("--version").output();
+    let output =
+        output.map_err(|source| Error::Start { line: "rustc --version".into(), source })?;
+    let version = String::from_utf8_lossy(&output.stdout).into_owned();
+    if is_release_of(&version, declared) {
+        println!("built with the declared version: {}", version.trim());
+        return Ok(());
+    }
+    let mut check = Command::new("rustup");
+    check.args(["run", declared, "cargo", "check", "--workspace", "--all-features"]);
+    run_command(check.current_dir(workspace()).env("CARGO_TARGET_DIR", "target/declared-rust"))
+}
+
+/// Returns true if the line of `rustc --version` is of a release such as `1.95`.
+fn is_release_of(line: &str, declared: &str) -> bool {
+    let version = line.split(' ').nth(1).unwrap_or_default();
+    version.strip_prefix(declared).is_some_and(|rest| rest.starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_version_covers_its_patches_only() {
+        assert!(is_release_of("rustc 1.95.1 (0123abc 2026-03-01)", "1.95"));
+        assert!(!is_release_of("rustc 1.950.0 (0123abc 2026-03-01)", "1.95"));
+        assert!(!is_release_of("rustc 1.96.0-nightly (0123abc 2026-03-01)", "1.95"));
+        assert!(!is_release_of("", "1.95"));
+    }
 }

@@ -9,6 +9,7 @@ mod chaos;
 mod check;
 mod ci;
 mod demo;
+mod dependencies;
 mod deploy;
 mod error;
 mod etcd;
@@ -18,6 +19,7 @@ mod mariadb;
 mod monitoring;
 mod mutants;
 mod nightly;
+mod package;
 mod plots;
 mod postgres;
 mod program;
@@ -149,6 +151,21 @@ const TASKS: &[Task] = &[
         usage: "plots",
         summary: "plots of docs/performance.md from the figures in docs/images/performance",
         run: |_| plots::draw(),
+    },
+    Task {
+        usage: "deny",
+        summary: "licences, sources and names of the dependencies; builds cargo-deny",
+        run: |_| dependencies::check(),
+    },
+    Task {
+        usage: "advisories FOLDER",
+        summary: "published advisories about the dependencies; builds cargo-audit",
+        run: dependencies::advisories,
+    },
+    Task {
+        usage: "package",
+        summary: "pack the crates for a registry, and test programs that use the packed files",
+        run: |_| package::check(),
     },
     Task {
         usage: "tidy [--figures] [PATH...]",

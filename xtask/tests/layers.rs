@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// The layers from the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 38] = [
+const LAYERS: [Row; 39] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -108,6 +108,25 @@ const LAYERS: [Row; 38] = [
             "sharding",
         ],
         dev: &["etcd-fixture", "postgres-fixture", "zookeeper-fixture"],
+    },
+    Row {
+        name: "elastic-job",
+        normal: &[
+            "cli",
+            "job-alerts",
+            "job-console",
+            "job-history",
+            "job-metrics",
+            "job-types",
+            "lite",
+            "operations",
+            "reg-center",
+            "registry",
+            "sharding",
+            "testkit",
+            "trigger",
+        ],
+        dev: &[],
     },
     Row { name: "example-opentelemetry", normal: &["lite", "reg-center"], dev: &[] },
     Row { name: "server-fixture", normal: &[], dev: &[] },

@@ -105,3 +105,10 @@ fn programs_of_the_compose_file_start_and_end_within_its_grace() {
     assert_eq!(health[0], "CMD");
     assert_asks_for_health(&health[1..]);
 }
+
+#[test]
+fn chart_installs_the_image_of_this_version() {
+    let path = files_in("kubernetes/ejob").into_iter().find(|path| path.ends_with("Chart.yaml"));
+    let chart: Value = serde_saphyr::from_str(&fs::read_to_string(path.unwrap()).unwrap()).unwrap();
+    assert_eq!(chart["appVersion"], env!("CARGO_PKG_VERSION"));
+}

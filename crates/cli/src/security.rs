@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use reg_center_zookeeper::{SaslDigest, TextSource, TlsOptions, ZookeeperOptions};
+#[cfg(feature = "zookeeper-tls")]
+use reg_center_zookeeper::TlsOptions;
+use reg_center_zookeeper::{SaslDigest, TextSource, ZookeeperOptions};
 
 use crate::fault::Fault;
 
@@ -51,10 +53,7 @@ impl SecurityArguments {
 
     /// Adds the given settings to the options.
     pub(crate) fn secure(&self, options: ZookeeperOptions) -> Result<ZookeeperOptions, Fault> {
-        let options = match self.tls()? {
-            Some(tls) => options.tls(tls),
-            None => options,
-        };
+        let options = self.with_tls(options)?;
         Ok(match self.sasl()? {
             Some(user) => options.sasl(user),
             None => options,
@@ -87,6 +86,26 @@ impl SecurityArguments {
         password.is_some_and(|password| !password.is_empty())
     }
 
+    #[cfg(feature = "zookeeper-tls")]
+    fn with_tls(&self, options: ZookeeperOptions) -> Result<ZookeeperOptions, Fault> {
+        Ok(match self.tls()? {
+            Some(tls) => options.tls(tls),
+            None => options,
+        })
+    }
+
+    #[cfg(not(feature = "zookeeper-tls"))]
+    fn with_tls(&self, options: ZookeeperOptions) -> Result<ZookeeperOptions, Fault> {
+        let files = [(&self.tls_ca, "ca"), (&self.tls_cert, "cert"), (&self.tls_key, "key")];
+        match files.into_iter().find(|(file, _)| given(file).is_some()) {
+            Some((_, name)) => Err(Fault::usage(format!(
+                "--tls-{name}: this program was built without the feature `zookeeper-tls`"
+            ))),
+            None => Ok(options),
+        }
+    }
+
+    #[cfg(feature = "zookeeper-tls")]
     fn tls(&self) -> Result<Option<TlsOptions>, Fault> {
         let (ca, cert, key) = (given(&self.tls_ca), given(&self.tls_cert), given(&self.tls_key));
         let identity = match (cert, key) {

@@ -70,6 +70,18 @@ function localise(root) {
     element.title = element.dateTime;
   }
   tick();
+  nameColumns(document);
+}
+
+// On a narrow screen the rows of a table are cards, and each cell names its column.
+function nameColumns(root) {
+  for (const table of root.querySelectorAll("table")) {
+    const names = [...table.querySelectorAll("thead th")].map((heading) => heading.textContent.trim());
+    for (const row of table.querySelectorAll("tbody tr")) {
+      [...row.children].forEach((cell, index) => { cell.dataset.column = names[index] ?? ""; });
+    }
+    if (names.length > 0) table.dataset.cards = "";
+  }
 }
 
 function tick() {
@@ -94,7 +106,7 @@ const pending = new Map();
 function morph(target, element) {
   Idiomorph.morph(target, element, { ignoreActiveValue: true, callbacks: {
     // What the reader has opened stays open, and the chosen row stays chosen.
-    beforeAttributeUpdated: (name) => name !== "open" && name !== "data-here",
+    beforeAttributeUpdated: (name) => !["open", "data-here", "data-cards", "data-column"].includes(name),
     // A list within a greater part keeps the places of its rows, too.
     beforeNodeMorphed: (old, fresh) => {
       // What the reader has typed into such a form stays.

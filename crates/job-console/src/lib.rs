@@ -15,6 +15,7 @@ mod namespaces;
 mod pages;
 mod problem;
 mod routes;
+mod selection;
 mod server;
 mod transfer;
 mod zones;

@@ -3,7 +3,9 @@
 
 use outbound::Permissions;
 
-use crate::{HttpJob, Invalid, Script};
+#[cfg(feature = "http")]
+use crate::HttpJob;
+use crate::{Invalid, Script};
 
 /// The commands and hosts that a definition from the registry may use on this worker.
 ///
@@ -119,6 +121,7 @@ impl Allow {
     }
 
     /// Returns true if this worker may send a request that the registry defines.
+    #[cfg(feature = "http")]
     #[must_use]
     pub fn permits_http(&self, job: &HttpJob) -> bool {
         self.requests.permits_origin(&job.origin())

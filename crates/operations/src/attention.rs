@@ -41,7 +41,7 @@ pub enum Attention {
     Crashed,
     /// The configuration cannot be read.
     InvalidConfig,
-    /// The last run of an item failed, panicked or timed out.
+    /// The last run of an item failed, panicked, timed out or was interrupted.
     Failing,
     /// An item has not started its run in time.
     Late,
@@ -138,6 +138,15 @@ pub fn due_fire(job: &JobSnapshot, item: ShardingItem, ready_ms: Option<i64>) ->
 #[must_use]
 pub fn first_due_fire(job: &JobSnapshot, ready_ms: Option<i64>) -> Option<DueFire> {
     job.items().into_iter().filter_map(|item| due_fire(job, item, ready_ms)).min()
+}
+
+/// Returns the fires by which the items of a job are late, the earliest first; one for each item.
+#[must_use]
+pub fn late_fires(job: &JobSnapshot, ready_ms: Option<i64>, now_ms: i64) -> Vec<DueFire> {
+    let due = job.items().into_iter().filter_map(|item| due_fire(job, item, ready_ms));
+    let mut late: Vec<_> = due.filter(|due| due.is_late(now_ms)).collect();
+    late.sort();
+    late
 }
 
 /// Fire of an item whose owner can start it.

@@ -1,6 +1,6 @@
-//! Paused and disabled servers, with the last recorded change of each. Pure functions.
+//! Paused and disabled servers, with the recorded changes of each. Pure functions.
 
-use coordination::{ServerIp, ServerState, server_of};
+use coordination::{AuditRecord, ServerIp, ServerState, server_of};
 use jiff::Timestamp;
 
 use crate::JobSnapshot;
@@ -42,7 +42,7 @@ impl LiveServers {
 
 /// Returns the state of a paused or disabled server, with the last recorded change of it.
 pub(crate) fn held_back(job: &JobSnapshot, ip: &ServerIp) -> Option<String> {
-    let target = format!("server {ip}");
+    let target = target_of(ip);
     match job.view().server_state(ip) {
         Some(ServerState::Enabled) => None,
         Some(state) => {
@@ -52,15 +52,63 @@ pub(crate) fn held_back(job: &JobSnapshot, ip: &ServerIp) -> Option<String> {
     }
 }
 
+impl JobSnapshot {
+    /// Returns the recorded change by which a server is paused or disabled.
+    ///
+    /// Returns `None` for an enabled server, and if no record shows the change: Java instances and
+    /// other programs write none, and only the last changes of a job are kept.
+    #[must_use]
+    pub fn held_by(&self, ip: &ServerIp) -> Option<&AuditRecord> {
+        let act = match self.view().server_state(ip)? {
+            ServerState::Paused => PAUSE,
+            ServerState::Disabled => DISABLE,
+            ServerState::Enabled => return None,
+        };
+        changes_of(self, &target_of(ip)).next().filter(|last| last.act == act)
+    }
+
+    /// Returns the recorded pause of a disabled server that its disablement has replaced: the state
+    /// of a server is one value. Enabling the server does not pause it again.
+    ///
+    /// Returns `None` in the cases of [`held_by`](Self::held_by).
+    #[must_use]
+    pub fn replaced_pause(&self, ip: &ServerIp) -> Option<&AuditRecord> {
+        self.held_by(ip).filter(|record| record.act == DISABLE)?;
+        let mut before = changes_of(self, &target_of(ip)).skip_while(|one| one.act == DISABLE);
+        before.next().filter(|last| last.act == PAUSE)
+    }
+}
+
+/// Audited operations by which a server is held back.
+const PAUSE: &str = "pause";
+const DISABLE: &str = "disable";
+
+fn target_of(ip: &ServerIp) -> String {
+    format!("server {ip}")
+}
+
+/// Returns the recorded changes of a server or an item, the latest first.
+fn changes_of<'a>(
+    job: &'a JobSnapshot,
+    target: &str,
+) -> impl Iterator<Item = &'a AuditRecord> + use<'a> {
+    let target = target.to_owned();
+    let is_about = move |targets: &str| targets.split(", ").any(|one| one == target);
+    job.audit().rev().filter(move |record| is_about(&record.target))
+}
+
 fn in_brackets(text: Option<String>) -> String {
     text.map_or_else(String::new, |text| format!(" ({text})"))
 }
 
 /// Returns the last recorded change of a server or an item: action, author, time and reason.
 pub(crate) fn last_change(job: &JobSnapshot, target: &str) -> Option<String> {
-    let is_about = |targets: &str| targets.split(", ").any(|one| one == target);
-    let last = job.audit().rev().find(|record| is_about(&record.target))?;
-    Some(format!("{} by {} at {}: {}", last.act, last.who, moment(last.at_ms), last.why))
+    changes_of(job, target).next().map(described)
+}
+
+/// Returns a recorded change in one line: action, author, time and reason.
+pub(crate) fn described(record: &AuditRecord) -> String {
+    format!("{} by {} at {}: {}", record.act, record.who, moment(record.at_ms), record.why)
 }
 
 /// Returns a time in milliseconds since 1970 UTC as RFC 3339.

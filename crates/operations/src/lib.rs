@@ -29,7 +29,7 @@ pub use act::{
 };
 pub use attention::{
     Attention, DueFire, LATE_GRACE_MS, RESHARDING_GRACE_MS, attention, due_fire, first_due_fire,
-    lateness_ms,
+    late_fires, lateness_ms,
 };
 pub use change::{By, Entry, Recorded, Report};
 pub use config_fields::ConfigField;

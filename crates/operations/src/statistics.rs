@@ -18,9 +18,9 @@ use crate::tally::has_failed;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum JobState {
-    /// Every item has a live owner, and no item's last run failed.
+    /// Every item has a live owner, and the last run of each succeeded.
     Ok,
-    /// The last run of an item failed, panicked or timed out.
+    /// The last run of an item failed, panicked, timed out or was interrupted.
     Failing,
     /// An item has no live owner, so that the leader is about to reshard.
     Resharding,
@@ -60,7 +60,7 @@ pub struct JobBrief {
     pub job_name: String,
     /// State of the job.
     pub status: JobState,
-    /// Number of items whose last run failed, panicked or timed out.
+    /// Number of items whose last run failed, panicked, timed out or was interrupted.
     pub failing_items: usize,
     /// Number of paused servers with live instances.
     pub paused_servers: usize,
@@ -188,6 +188,8 @@ pub struct ItemBrief {
     pub ended_ms: Option<i64>,
     /// Outcome of the last run that has ended. While the item runs, that of the run before.
     pub outcome: Option<&'static str>,
+    /// True if that run failed, panicked, timed out or was interrupted.
+    pub failing: bool,
     /// Reason of the last failure: one line of at most 256 bytes; `None` once a run has succeeded.
     pub failure: Option<String>,
 }
@@ -231,7 +233,7 @@ fn unowned_items(job: &JobSnapshot) -> usize {
     item_count(job) - job.tally().owned_by_live(job.view())
 }
 
-/// Returns the items whose last run failed, panicked or timed out, in ascending order.
+/// Returns the items whose last run did not succeed, in ascending order.
 pub(crate) fn failing_items(job: &JobSnapshot) -> Vec<ShardingItem> {
     if job.tally().failing() == 0 {
         return Vec::new();
@@ -401,6 +403,7 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
         began_ms: record.and_then(|record| record.began_ms),
         ended_ms,
         outcome: record.and_then(|record| record.outcome).map(|outcome| outcome.as_str()),
+        failing: record.is_some_and(has_failed),
         failure: record.and_then(|record| record.failure.as_ref()).map(ToString::to_string),
     }
 }

@@ -75,11 +75,14 @@ impl ItemFacts {
     }
 }
 
-/// Returns true if the last run failed, panicked or timed out.
+/// Returns true if the last run that has ended did not succeed, so that its work is missing. An
+/// interrupted run is one of them. What is shown as failing and what is run again follow this rule.
 pub(crate) fn has_failed(record: &Ledger) -> bool {
     match record.outcome {
-        Some(Outcome::Failed | Outcome::Panicked | Outcome::TimedOut) => true,
-        Some(Outcome::Succeeded | Outcome::Interrupted | Outcome::Disabled) | None => false,
+        Some(Outcome::Failed | Outcome::Panicked | Outcome::TimedOut | Outcome::Interrupted) => {
+            true
+        }
+        Some(Outcome::Succeeded | Outcome::Disabled) | None => false,
     }
 }
 
@@ -166,7 +169,7 @@ impl Tally {
         self.known
     }
 
-    /// Returns the number of items whose last run failed, panicked or timed out.
+    /// Returns the number of items whose last run did not succeed.
     pub(crate) fn failing(&self) -> usize {
         self.failing
     }

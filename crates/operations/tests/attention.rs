@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use coordination::{Dialect, JavaSettings, JobConfig, encode_config};
 use operations::{
     Attention, JobSnapshot, attention, due_fire, first_due_fire, job_brief, job_brief_since,
-    lateness_ms, why_item_not_running, why_not_running,
+    late_fires, lateness_ms, why_item_not_running, why_not_running,
 };
 use reg_center::{Node, Revision};
 use sharding::ShardingItem;
@@ -156,6 +156,8 @@ fn lateness_begins_after_the_start_delay_and_the_grace() {
     for (now, expected) in [(from - 1, None), (from, Some(10_000)), (from + 500, Some(10_500))] {
         assert_eq!(lateness_ms(&brief, now), expected, "{now}");
         assert_eq!(due.is_late(now), expected.is_some(), "{now}");
+        let late = late_fires(&Case::idle().snapshot(), None, now);
+        assert_eq!(late, expected.map(|_| due).into_iter().collect::<Vec<_>>(), "{now}");
     }
 }
 

@@ -94,6 +94,7 @@ fn assert_shared_answers(live: &LiveNamespace, fresh: Option<&JobSnapshot>) {
     let totals = list.totals();
     assert_eq!(totals.running_items, expected.len());
     assert_eq!(totals.disabled_items, count(|item| item.status == ItemState::Disabled));
+    assert_eq!(totals.failing_items, count(|item| item.failing));
     let is_failed = |item: &ItemBrief| matches!(item.outcome, Some("failed"));
     assert_eq!(totals.failing_items, count(is_failed));
 }

@@ -45,6 +45,36 @@ async fn disabled_server_loses_its_items_until_enabled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn disabling_and_enabling_a_paused_server_names_the_lost_pause() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let scope = Scope::of_both(job(), ip(1));
+    operations.pause(&scope, &by()).await.unwrap();
+    let held = world.now().held_by(&ip(1)).cloned().unwrap();
+    assert_eq!((&*held.act, &*held.who, &*held.why), ("pause", "anna", "release 12"));
+    assert_eq!(world.now().replaced_pause(&ip(1)), None, "it is still paused");
+
+    let report = operations.disable(&scope, &by()).await.unwrap();
+    let what = "disabled; it was paused, and enabling it will not pause it again";
+    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", what)]);
+    assert_eq!(world.now().held_by(&ip(1)).unwrap().act, "disable");
+    assert_eq!(world.now().replaced_pause(&ip(1)), Some(&held));
+    let report = operations.enable(&scope, &by()).await.unwrap();
+    let what = "enabled; it was disabled, and paused before (pause by anna at \
+                2024-02-29T12:00:00Z: release 12): pause it again if needed";
+    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", what)]);
+
+    assert_eq!(world.now().held_by(&ip(1)), None);
+    operations.disable(&scope, &by()).await.unwrap();
+    assert_eq!(world.now().replaced_pause(&ip(1)), None, "it was enabled in between");
+    // Other programs change the node without a record.
+    operations.enable(&scope, &by()).await.unwrap();
+    world.replace("/job/servers/10.0.0.1", "DISABLED").await;
+    assert_eq!(world.now().held_by(&ip(1)), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_scope_names_a_job_or_a_server_or_both() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
@@ -499,6 +529,40 @@ async fn rerun_requests_only_failed_items() {
     assert_eq!(item_briefs(&world.now())[2].failure, None);
     let nothing = operations.rerun_failed(&job(), &by()).await.unwrap();
     assert_eq!((nothing.report.has_changed(), nothing.request), (false, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn items_shown_as_failing_are_the_items_of_a_rerun() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    world.fail(&[2]);
+    let operations = world.operations();
+    let first = operations.trigger(&job(), None, &by()).await.unwrap();
+    operations.outcome(&first.request.unwrap(), support::DEADLINE).await.unwrap();
+    let record = world.stored("/job/ledger/1").unwrap();
+    let interrupted = record.replace("\"succeeded\"", "\"interrupted\"");
+    assert_ne!(record, interrupted);
+    world.replace("/job/ledger/1", &interrupted).await;
+    let shown = |job: &operations::JobSnapshot| {
+        let failing = item_briefs(job).into_iter().filter(|item| item.failing);
+        failing.map(|item| item.item).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(&world.now()), [1, 2]);
+    assert_eq!(operations::job_brief(&world.now()).failing_items, 2);
+
+    // A run in progress is the retry of its item.
+    world.hold(&[1]);
+    let retry = operations.trigger(&job(), Some(&items(&[1])), &by()).await.unwrap();
+    let runs = |job: &operations::JobSnapshot| item_briefs(job)[1].running;
+    let now = world.until("the retry", runs).await;
+    assert_eq!(shown(&now), [1, 2]);
+    let again = operations.rerun_failed(&job(), &by()).await.unwrap();
+    assert_eq!(targets_and_texts(&again.report.done), [("item 2", "asked to run now")]);
+    assert_eq!(targets_and_texts(&again.report.left), [("item 1", "a run of it is in progress")]);
+    assert!(again.report.left[0].as_wanted);
+    world.hold(&[]);
+    let outcome = operations.outcome(&retry.request.unwrap(), support::DEADLINE).await.unwrap();
+    assert_eq!(outcome, [(1, ItemRun::Ended { outcome: "succeeded", reason: None })].into());
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use server_fixture::ServerProcess;
 
@@ -23,6 +24,9 @@ const HOST: &str = "jobs.test";
 /// The arguments of a worker, but for its drain.
 const WORKER: [&str; 4] =
     ["worker", "/etc/ejob/jobs.toml", "--server-ip=10.0.0.1", "--metrics-port=0"];
+/// Time between SIGTERM and the end of a worker whose drain takes 1 s: the least grace of a pod in
+/// the chart, `worker.exitSeconds`, is as long after the drain.
+const GRACE: Duration = Duration::from_secs(1 + 12);
 /// Path of the console's users in the image.
 const USERS: &str = "run/secrets/console/users.toml";
 
@@ -33,7 +37,7 @@ name = "tick"
 sharding_total_count = 1
 cron = "* * * * * ?"
 time_zone = "Asia/Shanghai"
-http = { url = "http://jobs.test:PORT/run" }
+http = { url = "http://HOST:PORT/run" }
 "#;
 
 /// Runs a worker and then a console in the image.
@@ -64,9 +68,15 @@ fn check_worker(image: &Image, requests: &Receiver<TcpStream>) -> Result<(), Err
     let worker = Container::start(image, &[&WORKER[..], &["--drain=1s"]].concat())?;
     worker.line_that("ready: ")?;
     let _unanswered = request(requests)?;
+    let terminated = Instant::now();
     worker.terminate()?;
     worker.line_that("tick: left; 1 run under way: 0 finished, 1 cut short")?;
-    worker.expect_exit(1)
+    worker.expect_exit(1)?;
+    let exit_after = terminated.elapsed();
+    match exit_after < GRACE {
+        true => Ok(()),
+        false => Err(Error::Deploy(format!("the worker ended {exit_after:?} after SIGTERM"))),
+    }
 }
 
 /// Starts a console with a secret that only its user and group can read.
@@ -155,7 +165,7 @@ fn prepare(root: &Path, port: u16, names: &ServerProcess) -> Result<(), Error> {
     chown(&data, Some(65532), Some(65532)).map_err(Error::file("change the owner of", &data))?;
     let files = [
         ("etc/resolv.conf", format!("nameserver {}\n", names.ip())),
-        ("etc/ejob/jobs.toml", JOBS.replace("PORT", &port.to_string())),
+        ("etc/ejob/jobs.toml", JOBS.replace("HOST", HOST).replace("PORT", &port.to_string())),
     ];
     for (file, text) in files {
         let file = root.join(file);

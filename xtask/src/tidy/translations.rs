@@ -4,6 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Violation;
 use super::files::Source;
+use super::links::{links, resolve};
 
 /// Folder of the Chinese pages.
 const FOLDER: &str = "docs/zh/";
@@ -15,10 +16,36 @@ const NO_ORIGIN: &str =
     "Chinese page does not begin with `<!-- Translation of PAGE.md, SHA-256 DIGITS -->`";
 
 /// Checks that the original of each Chinese page exists, has not changed since, and has the same
-/// blocks of code.
+/// blocks of code. Chinese pages lead to Chinese pages where there are any.
 pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
     let is_page = |source: &&Source| !source.is_rust() && source.path.starts_with(FOLDER);
-    sources.iter().filter(is_page).filter_map(|page| outdated(page, sources)).collect()
+    let pages: Vec<&Source> = sources.iter().filter(is_page).collect();
+    let mut found: Vec<Violation> =
+        pages.iter().filter_map(|page| outdated(page, sources)).collect();
+    found.extend(pages.iter().flat_map(|page| english_links(page, &pages)));
+    found
+}
+
+/// Returns the links to English pages that are translated. The link to its own original is none of
+/// them.
+fn english_links(page: &Source, pages: &[&Source]) -> Vec<Violation> {
+    let original_of = |page: &Source| {
+        let first = page.text.lines().next().unwrap_or_default();
+        origin(first).map(|(path, _)| path.to_owned())
+    };
+    let of_page = original_of(page);
+    let translated = |link: &str| {
+        let target = resolve(&page.path, link.split_once('#').map_or(link, |(file, _)| file));
+        let is_translation = |page: &&&Source| original_of(page).as_ref() == Some(&target);
+        let found = pages.iter().find(is_translation).filter(|_| of_page.as_ref() != Some(&target));
+        found.map(|page| page.path.clone())
+    };
+    let found = links(&page.text).into_iter().filter_map(|(line, link)| {
+        let rule =
+            format!("link leads to an English page that is translated as {}", translated(link)?);
+        Some(Violation::new(&page.path, line, rule, link))
+    });
+    found.collect()
 }
 
 fn outdated(page: &Source, sources: &[Source]) -> Option<Violation> {
@@ -124,6 +151,23 @@ mod tests {
             let found = rules(original, &format!("{first}{text}"));
             assert_eq!(found, Vec::from_iter(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn chinese_page_leads_to_chinese_pages() {
+        let page = |path: &str, original: &str, text: &str| Source {
+            path: path.to_owned(),
+            text: format!("<!-- Translation of {original}, SHA-256 {ABC} -->\n{text}"),
+        };
+        let b = page("docs/zh/b.md", "docs/b.md", "");
+        let found = |text: &str| -> Vec<String> {
+            let pages = [&page("docs/zh/a.md", "docs/a.md", text), &b];
+            let found = english_links(pages[0], &pages);
+            found.iter().map(|found| format!("{}: {}", found.line, found.text)).collect()
+        };
+        let accepted = "[English](../a.md) [b](b.md#x) [c](../c.md) [d](https://b.md)";
+        assert_eq!(found(accepted), Vec::<String>::new());
+        assert_eq!(found("a\n[b](../b.md#x)"), ["3: ../b.md#x"]);
     }
 
     #[test]

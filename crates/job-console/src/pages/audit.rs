@@ -72,7 +72,7 @@ fn row(cx: &Cx<'_>, job: &str, record: &AuditRecord) -> (String, Markup) {
         tr id=(id) {
             td.nowrap { @if let Some(at) = moment(Some(record.at_ms)) { (cx.when(at, None)) } }
             td { a href=(cx.with(&[("who", &record.who), ("page", "")])) { (record.who) } }
-            td { (record.act) }
+            td { (cx.lang().audited_act(&record.act)) }
             th scope="row" { a href=(cx.job(job)) { (job) } }
             td.text { (record.target) }
             td.text { (record.why) }

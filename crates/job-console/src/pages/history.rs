@@ -10,6 +10,7 @@ use job_history::{FireOutcome, FirePage, FireQuery, FireRecord, History};
 use super::query::Address;
 use super::timeline::Recorded;
 use super::view::{Tab, View};
+use super::widgets::outcome_class;
 
 /// Deadline of an answer of the history. The page is shown without it afterwards.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -26,12 +27,33 @@ pub(crate) enum Past {
     Failed(String),
     /// Fires of one job.
     Fires(JobFires),
-    /// Fires of the last 24 hours: by outcome, and the latest failed ones.
-    Day { counts: BTreeMap<String, u64>, failed: Vec<FireRecord> },
+    /// Fires of the last 24 hours by outcome, and the latest failed ones. The runs of the last hour
+    /// by job.
+    Day { counts: BTreeMap<String, u64>, failed: Vec<FireRecord>, hour: JobRuns },
+    /// Runs of the last 24 hours by job.
+    Jobs(JobRuns),
     /// Entries of the timeline.
     Timeline(Recorded),
     /// The page shows nothing of the past.
     Unasked,
+}
+
+/// Numbers of ended runs of items by job.
+pub(crate) type JobRuns = BTreeMap<String, Runs>;
+
+/// Numbers of ended runs of items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Runs {
+    pub(crate) succeeded: u64,
+    pub(crate) failed: u64,
+}
+
+impl Runs {
+    /// Returns true if a job fails again and again, and succeeds in between. One failure may be an
+    /// accident.
+    pub(crate) fn is_flapping(self) -> bool {
+        self.failed >= 2 && self.succeeded > 0
+    }
 }
 
 /// Fires of one job, with all items of each but the one that [`JobFires::is_cut`] marks.
@@ -75,8 +97,8 @@ impl Past {
                     Ok(Self::Fires(history.fires(&query, ROWS, None).await?.into()))
                 }
                 View::Timeline(filter) => Ok(Self::Timeline(Recorded::of(history, filter).await?)),
+                View::Jobs => Ok(Self::Jobs(runs_since(history, now, 24).await?)),
                 View::Job(_, Tab::Schedule | Tab::Placement | Tab::Configuration)
-                | View::Jobs
                 | View::Running
                 | View::Servers
                 | View::Server(_)
@@ -111,6 +133,21 @@ fn of_job(job: &str, address: &Address) -> FireQuery {
     }
 }
 
+/// Returns the runs of the last hours by job, in one query.
+async fn runs_since(history: &History, now: Timestamp, hours: i64) -> job_history::Result<JobRuns> {
+    let from = now.checked_sub(SignedDuration::from_hours(hours)).unwrap_or(now);
+    let mut runs = JobRuns::new();
+    for count in history.counts(&FireQuery::default().from(from)).await? {
+        let of_job = runs.entry(count.job).or_default();
+        match outcome_class(count.outcome.as_str()) {
+            "done" => of_job.succeeded += count.fires,
+            "fail" => of_job.failed += count.fires,
+            _ => {}
+        }
+    }
+    Ok(runs)
+}
+
 async fn day(history: &History, now: Timestamp) -> job_history::Result<Past> {
     let from = now.checked_sub(SignedDuration::from_hours(24)).unwrap_or(now);
     let query = FireQuery::default().from(from);
@@ -125,5 +162,5 @@ async fn day(history: &History, now: Timestamp) -> job_history::Result<Past> {
     }
     failed.sort_by_key(|fire| Reverse(fire.fire));
     failed.truncate(10);
-    Ok(Past::Day { counts, failed })
+    Ok(Past::Day { counts, failed, hour: runs_since(history, now, 1).await? })
 }

@@ -10,12 +10,14 @@ use operations::{Attention, JobLine, JobSnapshot, JobState};
 
 use super::bulk;
 use super::cx::Cx;
+use super::history::Past;
 use super::query::encoded;
 use super::request::PageRequest;
 use super::shell::{Body, Section};
 use super::summary::moment;
 use super::widgets::{PAGE, empty, job_state, numbers, page_number, pager, search_field};
 use crate::namespaces::is_on_server;
+use crate::selection::Selection;
 
 /// Word of the filter for all jobs that need attention.
 const ATTENTION: &str = "ATTENTION";
@@ -88,6 +90,8 @@ fn filtered<'a>(cx: &'a Cx<'_>) -> Vec<&'a JobLine> {
     let jobs = cx.summary.jobs().iter();
     let jobs = jobs.filter(|job| text.as_deref().is_none_or(|text| has_text(job, text)));
     let jobs = jobs.filter(|job| label.is_none() || job.label.as_deref() == label);
+    let selection = Selection::of(cx.address.value("jobs"));
+    let jobs = jobs.filter(|job| selection.has(&job.job_name));
     // A text that is no address matches no job.
     let server = server.map(|ip| ServerIp::new(ip).ok());
     let is_on = |job: &&JobLine| match &server {
@@ -128,7 +132,7 @@ pub(super) fn snapshots(request: &PageRequest) -> Vec<Arc<JobSnapshot>> {
     names.iter().filter_map(|name| request.namespace.job(name).ok()).collect()
 }
 
-pub(super) fn page(cx: &Cx<'_>) -> Body {
+pub(super) fn page(cx: &Cx<'_>, past: &Past) -> Body {
     let lang = cx.lang();
     let candidates = filtered(cx);
     let status = cx.address.value("status");
@@ -141,7 +145,7 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
     order.sort(cx, &mut found);
     let (total, number) = (found.len(), page_number(cx, found.len()));
     let shown = found.iter().skip((number - 1) * PAGE).take(PAGE);
-    let rows: Vec<_> = shown.map(|job| row(cx, job)).collect();
+    let rows: Vec<_> = shown.map(|job| row(cx, job, past)).collect();
     let main = html! {
         div.title {
             h1 { (lang.jobs()) }
@@ -180,7 +184,7 @@ fn filters(cx: &Cx<'_>) -> Markup {
             (search_field(cx, "q", &lang.search_jobs()))
             (search_field(cx, "label", &lang.label()))
             (search_field(cx, "server", &lang.server()))
-            @for name in ["status", "sort"] {
+            @for name in ["jobs", "status", "sort"] {
                 @if let Some(value) = cx.address.value(name) {
                     input type="hidden" name=(name) value=(value);
                 }
@@ -224,6 +228,7 @@ fn table(cx: &Cx<'_>, order: Order, rows: Vec<(String, Markup)>) -> Markup {
                     th.num scope="col" { (lang.items()) }
                     (heading("instances", lang.instances()))
                     th scope="col" { (lang.last_end()) }
+                    th.num scope="col" { (lang.failed_in_last_day()) }
                 } }
                 (cx.live_rows("rows", rows))
             }
@@ -231,7 +236,7 @@ fn table(cx: &Cx<'_>, order: Order, rows: Vec<(String, Markup)>) -> Markup {
     }
 }
 
-fn row(cx: &Cx<'_>, job: &JobLine) -> (String, Markup) {
+fn row(cx: &Cx<'_>, job: &JobLine, past: &Past) -> (String, Markup) {
     let (lang, brief, name) = (cx.lang(), &job.brief, job.job_name.as_str());
     let id = format!("j-{}", encoded(name));
     let zone = job.time_zone.as_deref();
@@ -263,7 +268,18 @@ fn row(cx: &Cx<'_>, job: &JobLine) -> (String, Markup) {
             td.nowrap {
                 @match moment(brief.last_end_ms) { Some(end) => { (cx.when(end, zone)) }, None => { "–" } }
             }
+            td.num.nowrap { (last_day(cx, name, past)) }
         }
     };
     (id, row)
+}
+
+/// Returns how many runs of a job failed in the last 24 hours, as far as the history has them.
+fn last_day(cx: &Cx<'_>, job: &str, past: &Past) -> Markup {
+    let Past::Jobs(jobs) = past else { return html! { "–" } };
+    let runs = jobs.get(job).copied().unwrap_or_default();
+    let class = if runs.failed > 0 { "fails" } else { "dim" };
+    html! {
+        a.(class) href={ (cx.job(job)) "/runs" } { (runs.failed) " / " (runs.failed + runs.succeeded) }
+    }
 }

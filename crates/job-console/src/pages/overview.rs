@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use job_history::FireRecord;
 use maud::{Markup, html};
-use operations::{Attention, JobLine, next_fires, why_not_running};
+use operations::{Attention, JobLine, JobState, next_fires, why_not_running};
 
 use super::cx::{Cx, is_held_back};
-use super::history::Past;
+use super::history::{Past, Runs};
 use super::reasons;
 use super::shell::{Body, Section};
 use super::summary::{Since, late, moment};
@@ -23,12 +23,12 @@ pub(super) fn page(cx: &Cx<'_>, past: &Past) -> Body {
     let lang = cx.lang();
     let main = html! {
         h1 { (lang.overview()) }
-        (cx.live("verdict", &verdict(cx)))
+        (cx.live("verdict", &verdict(cx, flapping(cx, past).len())))
         div.cols {
             div.stack {
                 section.card aria-labelledby="attention-title" {
                     h2 #attention-title { (lang.needs_attention()) }
-                    (attention(cx))
+                    (attention(cx, past))
                 }
                 section.card aria-labelledby="failed-title" {
                     h2 #failed-title { (lang.last_day()) }
@@ -48,12 +48,14 @@ pub(super) fn page(cx: &Cx<'_>, past: &Past) -> Body {
 }
 
 /// Returns the number of jobs that need attention, and of runs, in one sentence.
-fn verdict(cx: &Cx<'_>) -> Markup {
+fn verdict(cx: &Cx<'_>, flapping: usize) -> Markup {
     let (lang, summary) = (cx.lang(), cx.summary);
     let (jobs, running) = (summary.jobs().len(), summary.running());
     html! {
         @if jobs == 0 {
             p.why.neutral { (lang.verdict_no_jobs()) }
+        } @else if summary.attention == 0 && flapping > 0 {
+            p.why { b { (lang.n_fail_at_times(flapping)) } " " (lang.verdict_running(running)) }
         } @else if summary.attention == 0 {
             p.why.good { b { (lang.verdict_good(jobs)) } " " (lang.verdict_running(running)) }
         } @else {
@@ -72,10 +74,33 @@ fn urgent<'a>(cx: &'a Cx<'_>) -> Vec<(Attention, &'a JobLine)> {
     found
 }
 
-fn attention(cx: &Cx<'_>) -> Markup {
+/// Returns the jobs that are well now, and whose runs of the last hour failed in part.
+fn flapping<'a>(cx: &'a Cx<'_>, past: &'a Past) -> Vec<(&'a JobLine, Runs)> {
+    let Past::Day { hour, .. } = past else { return Vec::new() };
+    let is_well = |line: &JobLine| {
+        line.status == JobState::Ok && line.attention(cx.now.as_millisecond()).is_none()
+    };
+    let flapping = hour.iter().filter(|(_, runs)| runs.is_flapping());
+    let known = flapping.filter_map(|(job, runs)| Some((cx.summary.list.get(job)?, *runs)));
+    known.filter(|(line, _)| is_well(line)).collect()
+}
+
+fn flapping_row(cx: &Cx<'_>, job: &JobLine, runs: Runs) -> Markup {
+    let (lang, name) = (cx.lang(), job.job_name.as_str());
+    html! {
+        tr id={ "p-" (super::query::encoded(name)) } {
+            td { (pill("wait", &lang.fails_at_times())) }
+            th scope="row" { a href={ (cx.job(name)) "/runs" } { (name) } }
+            td.nowrap { (lang.last_hour()) }
+            td.text { (lang.failed_of(runs.failed, runs.failed + runs.succeeded)) }
+        }
+    }
+}
+
+fn attention(cx: &Cx<'_>, past: &Past) -> Markup {
     let lang = cx.lang();
-    let found = urgent(cx);
-    if found.is_empty() {
+    let (found, flapping) = (urgent(cx), flapping(cx, past));
+    if found.is_empty() && flapping.is_empty() {
         let text = if cx.summary.jobs().is_empty() {
             empty(&lang.no_jobs(), &lang.no_jobs_hint(), Some("ejob worker jobs.toml"))
         } else {
@@ -95,7 +120,12 @@ fn attention(cx: &Cx<'_>) -> Markup {
                     th scope="col" { (lang.since()) }
                     th scope="col" { (lang.why()) }
                 } }
-                tbody { @for row in rows { (row) } }
+                tbody {
+                    @for row in rows { (row) }
+                    @for (job, runs) in flapping.into_iter().take(MAX_PROBLEMS) {
+                        (flapping_row(cx, job, runs))
+                    }
+                }
             }
         }
         @if more > 0 {
@@ -112,9 +142,9 @@ fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> Markup {
     let late = snapshot.filter(|_| kind == Attention::Late).and_then(|it| late(job, it, cx.now));
     let (from, why) = match (snapshot, late) {
         (Some(snapshot), Some(late)) => {
-            let from = moment(Some(late.late_from_ms()));
+            let from = moment(Some(late.first.late_from_ms()));
             let from = html! { @if let Some(from) = from { (cx.when(from, zone)) } };
-            (from, reasons::late(cx, snapshot, late))
+            (from, reasons::late(cx, snapshot, &late))
         }
         _ => {
             let reasons = snapshot.map(|job| why_not_running(job, cx.now)).unwrap_or_default();
@@ -177,11 +207,11 @@ fn day(cx: &Cx<'_>, past: &Past) -> Markup {
             Some("ejob console --history sqlite:history.db"),
         ),
         Past::Failed(fault) => history_fault(cx, fault),
-        Past::Day { counts, failed } => html! {
+        Past::Day { counts, failed, .. } => html! {
             (outcomes(cx, counts))
             @if failed.is_empty() { p.dim { (lang.no_failures()) } } @else { (failures(cx, failed)) }
         },
-        Past::Fires(_) | Past::Timeline(_) | Past::Unasked => html! {},
+        Past::Fires(_) | Past::Jobs(_) | Past::Timeline(_) | Past::Unasked => html! {},
     }
 }
 

@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
-use operations::{DueFire, JobLine, JobSnapshot, WhyNot};
+use operations::{JobLine, JobSnapshot, WhyNot};
 
 use super::cx::Cx;
 use super::locale::Lang;
+use super::summary::Late;
 use super::widgets::instance;
 
 /// Returns a reason as a sentence in the language of the reader.
@@ -60,12 +61,26 @@ pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, why: &WhyNo
     }
 }
 
-/// Returns why a job is late.
-pub(crate) fn late(cx: &Cx<'_>, job: &JobSnapshot, late: DueFire) -> Markup {
-    let item = late.item.index();
-    let holder = if late.runs { job.runner(late.item) } else { None };
+/// Maximum number of late items that a sentence names. All are counted.
+const MAX_ITEMS: usize = 5;
+
+/// Returns why a job is late: its late items if they are several, and the reason of the earliest.
+pub(crate) fn late(cx: &Cx<'_>, job: &JobSnapshot, late: &Late) -> Markup {
+    let (Late { first, items }, name) = (late, job.job().as_str());
+    let item = first.item.index();
+    let holder = if first.runs { job.runner(first.item) } else { None };
+    let more = items.len().saturating_sub(MAX_ITEMS);
     html! {
-        @if late.runs { (cx.lang().item_runs_long(item)) }
+        @if items.len() > 1 {
+            b { (cx.lang().n_late(items.len())) } ": "
+            @for (n, item) in items.iter().take(MAX_ITEMS).enumerate() {
+                @if n > 0 { ", " }
+                a href={ (cx.job(name)) "?item=" (item) } { (item) }
+            }
+            @if more > 0 { " " (cx.lang().and_more(more)) }
+            " (" a href={ (cx.job(name)) "?show=late" } { (cx.lang().show_all()) } "). "
+        }
+        @if first.runs { (cx.lang().item_runs_long(item)) }
         @else { (cx.lang().fire_not_begun(item)) }
         @if let Some(holder) = holder {
             " " (cx.lang().held_by()) " " (instance(cx, holder.as_str()))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coordination::{JobName, ServerIp, ServerState};
+use coordination::{AuditRecord, JobName, ServerIp, ServerState};
 use maud::{Markup, html};
 use operations::{JobSnapshot, ServerBrief, jobs_of_server};
 use sharding::InstanceId;
@@ -11,6 +11,7 @@ use sharding::InstanceId;
 use super::cx::Cx;
 use super::query::encoded;
 use super::shell::{Body, Section};
+use super::summary::moment;
 use super::view::Snapshots;
 use super::widgets::{Column, PAGE, act, empty, live_table, page_number, pager, pill};
 use crate::access::Permission;
@@ -143,6 +144,11 @@ pub(super) fn server_page(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Answe
         }
         (cx.live("sub", &html! {
             p.sub { (lang.server_sum(server.instances_num, server.jobs_num, running_on(server, &runs(cx)))) }
+            @if let Some(record) = last_held_by(jobs, ip) {
+                p.why.neutral {
+                    (lang.last_held_by()) " " b { (lang.act_title(&record.act)) } " " (held_by(cx, record))
+                }
+            }
             ul.plain { @for id in &server.instances { li { code { (id) } } } }
         }))
         section.card aria-labelledby="jobs-title" {
@@ -152,6 +158,21 @@ pub(super) fn server_page(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Answe
     };
     let crumbs = vec![(lang.servers(), cx.here("servers"))];
     Ok(Body { title: ip.to_string(), crumbs, section: Section::Servers, main, is_live: true })
+}
+
+/// Returns who holds the server back, when and why.
+fn held_by(cx: &Cx<'_>, record: &AuditRecord) -> Markup {
+    let at = moment(Some(record.at_ms));
+    html! {
+        (cx.lang().by(&record.who)) " "
+        @if let Some(at) = at { (cx.when(at, None)) }
+        ": " (record.why)
+    }
+}
+
+/// Returns the latest recorded change by which any job does not run on the server.
+fn last_held_by<'a>(jobs: &'a Snapshots, ip: &ServerIp) -> Option<&'a AuditRecord> {
+    jobs.configured().filter_map(|job| job.held_by(ip)).max_by_key(|record| record.at_ms)
 }
 
 fn acts(cx: &Cx<'_>, ip: &ServerIp) -> Markup {
@@ -199,7 +220,12 @@ fn job_row(
     let row = html! {
         tr id=(id) {
             th scope="row" { a href=(cx.job(name)) { (name) } }
-            td { @if let Some((state, _)) = here { (lang.server_pill(state)) } }
+            td.text {
+                @if let Some((state, _)) = here { (lang.server_pill(state)) }
+                @if let Some(record) = snapshot.and_then(|job| job.held_by(ip)) {
+                    div.dim { (held_by(cx, record)) }
+                }
+            }
             td.num { (job.instance_count) }
             td.num { (here.map_or(0, |(_, running)| running)) }
             td.nowrap {

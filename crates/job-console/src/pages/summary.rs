@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use operations::{
-    DueFire, ItemBrief, JobLine, JobList, JobSnapshot, JobState, first_due_fire, item_briefs,
-    lateness_ms,
+    DueFire, JobLine, JobList, JobSnapshot, JobState, item_briefs, late_fires, lateness_ms,
 };
 
 use crate::findings::Found;
@@ -76,8 +75,7 @@ fn known(job: &JobSnapshot, status: JobState) -> Option<Timestamp> {
     };
     match status {
         JobState::Failing => {
-            let failed = |item: &ItemBrief| matches!(item.outcome, Some(word) if is_failure(word));
-            let ends = item_briefs(job).into_iter().filter(failed);
+            let ends = item_briefs(job).into_iter().filter(|item| item.failing);
             ends.filter_map(|item| moment(item.ended_ms)).min()
         }
         JobState::Paused => changed_by("pause"),
@@ -86,16 +84,22 @@ fn known(job: &JobSnapshot, status: JobState) -> Option<Timestamp> {
     }
 }
 
-fn is_failure(outcome: &str) -> bool {
-    matches!(outcome, "failed" | "panicked" | "timed_out")
+/// Late items of a job, by their fires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Late {
+    /// The earliest fire.
+    pub(crate) first: DueFire,
+    /// Numbers of all late items, that of the earliest fire first.
+    pub(crate) items: Vec<u32>,
 }
 
-/// Returns the fire by which a job is late now.
-pub(crate) fn late(line: &JobLine, job: &JobSnapshot, now: Timestamp) -> Option<DueFire> {
+/// Returns the late items of a job.
+pub(crate) fn late(line: &JobLine, job: &JobSnapshot, now: Timestamp) -> Option<Late> {
     // The search decodes the records of all items, and the summary says whether it is needed.
     lateness_ms(line, now.as_millisecond())?;
-    let due = first_due_fire(job, Some(line.ready_ms))?;
-    due.is_late(now.as_millisecond()).then_some(due)
+    let fires = late_fires(job, Some(line.ready_ms), now.as_millisecond());
+    let items = fires.iter().map(|fire| fire.item.index()).collect();
+    Some(Late { first: *fires.first()?, items })
 }
 
 pub(crate) fn moment(ms: Option<i64>) -> Option<Timestamp> {

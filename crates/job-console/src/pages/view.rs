@@ -131,7 +131,7 @@ impl View {
     pub(crate) fn body(&self, cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Answer<Body> {
         match self {
             Self::Overview => Ok(overview::page(cx, past)),
-            Self::Jobs => Ok(jobs::page(cx)),
+            Self::Jobs => Ok(jobs::page(cx, past)),
             Self::Job(name, tab) => job::page(cx, jobs.one(name)?, *tab, past),
             Self::Running => Ok(running::page(cx)),
             Self::Servers => Ok(servers::page(cx)),

@@ -64,7 +64,7 @@ pub(crate) fn item_state(cx: &Cx<'_>, item: &ItemBrief) -> (&'static str, String
     match (item.status, item.outcome) {
         (ItemState::Disabled, _) => ("off", lang.disabled()),
         (ItemState::Unowned, _) => ("wait", lang.no_owner()),
-        (_, Some(word @ ("failed" | "panicked" | "timed_out"))) => ("fail", lang.outcome(word)),
+        (_, Some(word)) if item.failing => ("fail", lang.outcome(word)),
         (_, Some("succeeded")) => ("done", lang.outcome("succeeded")),
         (_, Some(word)) => ("off", lang.outcome(word)),
         (ItemState::Running | ItemState::Pending, None) => ("off", lang.waiting()),

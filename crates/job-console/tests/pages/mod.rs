@@ -6,6 +6,7 @@ mod configuring;
 mod dom;
 mod equality;
 mod files;
+mod lateness;
 mod links;
 mod lists;
 mod markup;

@@ -3,9 +3,10 @@
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use coordination::ServerState;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::markup::faults;
-use super::world::World;
+use super::world::{HOSTILE, World};
 
 #[tokio::test]
 async fn operation_shows_its_effect_then_is_performed_and_recorded() {
@@ -32,6 +33,65 @@ async fn operation_shows_its_effect_then_is_performed_and_recorded() {
     world.until("n/orders/jobs/report?changed=2", is_shown).await;
     let page = world.get("/n/orders/jobs/report?changed=2").await.text;
     assert!(page.contains("Done: 2 changes are written.") && page.contains("act/resume"));
+}
+
+#[tokio::test]
+async fn requested_runs_are_followed_until_their_outcome() {
+    let world = World::with_jobs().await;
+    world.post("/n/orders/jobs/report/act/pause", "why=hold+the+runs").await;
+    let answer = world.post("/n/orders/jobs/report/act/run", "why=new+figures").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    let location = answer.headers["location"].to_str().unwrap().trim_start_matches("../");
+    let record = world.job("report").await.audit().next_back().unwrap().clone();
+    assert_eq!(location, format!("n/orders/jobs/report?request={}", record.id));
+    let waiting = "2 waiting · 0 running · 0 succeeded · 0 did not succeed";
+    world.until(location, |page| page.contains(waiting)).await;
+    let page = world.get(&format!("/{location}")).await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert!(page.contains("by console") && page.contains("new figures"), "{page}");
+
+    world.post("/n/orders/jobs/report/act/resume", "why=go+on").await;
+    let over = "0 waiting · 0 running · 2 succeeded · 0 did not succeed";
+    world.until(location, |page| page.contains(over)).await;
+    let old = world.get("/n/orders/jobs/report?request=0").await.text;
+    assert!(old.contains("This request is no longer recorded"), "{old}");
+}
+
+#[tokio::test]
+async fn rerun_leads_to_its_items() {
+    let world = World::with_jobs().await;
+    let job = utf8_percent_encode(HOSTILE, NON_ALPHANUMERIC);
+    let rerun = format!("/n/orders/jobs/{job}/act/rerun");
+    assert!(world.get(&rerun).await.text.contains("item 0"));
+    let answer = world.post(&rerun, "why=try+again").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    let location = answer.headers["location"].to_str().unwrap().trim_start_matches("../");
+    let record = world.job(HOSTILE).await.audit().next_back().unwrap().clone();
+    assert_eq!(location, format!("n/orders/jobs/{job}?request={}", record.id));
+    assert_eq!(&*record.target, "item 0");
+}
+
+#[tokio::test]
+async fn drain_of_a_paused_server_names_the_lost_pause_and_how_to_pause_again() {
+    let world = World::with_jobs().await;
+    let pause = "/n/orders/jobs/report/act/pause?server=10.0.0.1";
+    world.post(pause, "why=the+provider+changes").await;
+    let server = "n/orders/servers/10.0.0.1";
+    let held = "by console";
+    world.until(server, |page| page.contains(held) && page.contains("the provider changes")).await;
+    let drain = world.get("/n/orders/servers/10.0.0.1/act/drain").await.text;
+    assert_eq!(faults(&drain), [""; 0]);
+    assert!(drain.contains("1 pause is lost.") && drain.contains("report · 10.0.0.1"), "{drain}");
+
+    world.post("/n/orders/servers/10.0.0.1/act/drain", "why=new+disk").await;
+    let is_disabled = |page: &str| page.contains("Last operation: <b>Disable</b> by console");
+    world.until(server, is_disabled).await;
+    let page = world.get(&format!("/{server}")).await.text;
+    assert!(page.contains("new disk") && !page.contains("the provider changes"), "{page}");
+    let enable = world.get("/n/orders/servers/10.0.0.1/act/enable").await.text;
+    assert_eq!(faults(&enable), [""; 0]);
+    assert!(enable.contains("pause it again if needed."), "{enable}");
+    assert!(enable.contains("jobs/report/act/pause?server=10.0.0.1\">Pause…"), "{enable}");
 }
 
 #[tokio::test]

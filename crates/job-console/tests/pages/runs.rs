@@ -1,6 +1,6 @@
 //! The tab "Runs": whole fires, and the way to older ones.
 
-use coordination::{FencingToken, FireTime, JobEvent, JobName, RunSource};
+use coordination::{FencingToken, FireTime, JobEvent, JobName, Outcome, RunSource};
 use jiff::Timestamp;
 use lite::{EventSubscriber as _, JobRecord};
 use sharding::{InstanceId, ShardingItem};
@@ -82,4 +82,40 @@ async fn unreachable_history_is_named_on_each_page_that_shows_fires() {
         assert!(page.contains("The history does not answer:"), "{page}");
         assert_eq!(faults(&page), [""; 0]);
     }
+}
+
+/// Records ended runs of item 0 of the job `report`, now.
+async fn end_runs(world: &World, outcome: Outcome, runs: i64) {
+    let subscriber = world.history.subscriber();
+    let (at, item) = (Timestamp::now(), ShardingItem::new(0));
+    for n in 0..runs {
+        let fire = FireTime(at.as_millisecond() - 1_000 * (n + 1));
+        let (source, token) = (RunSource::Normal, FencingToken(1));
+        let event = JobEvent::Settled { item, fire, source, token, outcome };
+        let instance = Some(InstanceId::new("10.0.0.1@-@7"));
+        let job = JobName::new("report").unwrap();
+        subscriber.on_event(&JobRecord { job, instance, at, event });
+    }
+    world.history.flush(DEADLINE).await.unwrap();
+}
+
+#[tokio::test]
+async fn job_whose_last_runs_failed_in_part_is_named() {
+    let world = World::with_jobs().await;
+    end_runs(&world, Outcome::Failed, 1).await;
+    let page = world.get("/n/orders").await.text;
+    assert!(!page.contains("fails at times"), "one failure may be an accident: {page}");
+    end_runs(&world, Outcome::Failed, 3).await;
+    let page = world.get("/n/orders").await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    let row = page.split("id=\"p-report\"").nth(1).expect("the job is in the list");
+    let row = row.split("</tr>").next().unwrap();
+    assert!(row.contains("fails at times") && row.contains("runs of its items failed"), "{row}");
+    let list = world.get("/n/orders/jobs").await.text;
+    assert_eq!(faults(&list), [""; 0]);
+    let row = list.split("id=\"j-report\"").nth(1).unwrap().split("</tr>").next().unwrap();
+    assert!(
+        row.contains("class=\"fails\" href=\"../../n/orders/jobs/report/runs\">4 / 6<"),
+        "{row}"
+    );
 }

@@ -42,6 +42,36 @@ async fn export_has_the_matching_jobs_and_the_form_of_the_api() {
 }
 
 #[tokio::test]
+async fn jobs_are_selected_by_names_and_patterns_in_both_directions() {
+    let world = World::empty().await;
+    create(&world, 3).await;
+    let page = world.get(&format!("{TRANSFER}?jobs=job-000,*-002")).await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert!(page.contains("Download 2 jobs") && !page.contains("<li>job-001</li>"), "{page}");
+    let document = exported(&world, "?jobs=job-000,*-002").await;
+    let names: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let names: Vec<_> = names["jobs"].as_array().unwrap().iter().map(|job| &job["job"]).collect();
+    assert_eq!(names, ["job-000", "job-002"]);
+
+    let all = exported(&world, "").await.replace("0 0 3 * * ?", "0 0 4 * * ?");
+    let only = [("step", "preview"), ("overwrite", "yes"), ("jobs", "*-002")];
+    let preview = world.post(TRANSFER, &form(&all, &only)).await;
+    assert_eq!(preview.status, StatusCode::OK, "{}", preview.text);
+    assert_eq!(preview.text.matches(">replaced</span></td>").count(), 1, "{}", preview.text);
+    let write = form_of(&preview.text, &[("step", "write"), ("why", "one job only")]);
+    let answer = world.post(TRANSFER, &write).await;
+    assert_eq!(answer.headers["location"], "../../n/orders/jobs?changed=1", "{}", answer.text);
+    let cron = async |job: &str| world.job(job).await.config().unwrap().cron.clone();
+    assert_eq!(cron("job-002").await.as_deref(), Some("0 0 4 * * ?"));
+    assert_eq!(cron("job-000").await.as_deref(), Some("0 0 3 * * ?"));
+
+    let none = world.post(TRANSFER, &form(&all, &[("step", "preview"), ("jobs", "x-*")])).await;
+    assert_eq!(none.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let expected = "selects none of the 3 jobs of the document, such as job-000, job-001, job-002";
+    assert!(none.text.contains(expected), "{}", none.text);
+}
+
+#[tokio::test]
 async fn import_shows_its_plan_then_writes_what_was_confirmed() {
     let world = World::empty().await;
     create(&world, 2).await;

@@ -7,13 +7,10 @@ use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy};
 
 use super::declared::{DeclaredJob, Lines, Work};
 use super::handlers::handlers;
-use super::model::{AllowDoc, HttpDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
-use crate::{
-    Allow, Http, HttpJob, Invalid, Script, ScriptContext, SecretError, SecretText, StoredJob,
-};
-
-/// Headers that always hold credentials.
-const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
+use super::model::{AllowDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
+#[cfg(feature = "http")]
+use super::request;
+use crate::{Allow, Invalid, Script, ScriptContext, SecretError, SecretText, StoredJob};
 
 pub(super) fn allow(doc: AllowDoc) -> Result<Allow, Invalid> {
     let commands = doc.commands.into_iter().try_fold(Allow::nothing(), Allow::command)?;
@@ -39,7 +36,10 @@ pub(super) fn job(doc: JobDoc, allow: &Allow, lines: Lines) -> Result<DeclaredJo
     one_of("the job type", types, "script, http and stored = true")?;
     let work = match (doc.script, doc.http) {
         (Some(script), None) => self::script(script).map(Work::Script),
-        (None, Some(http)) => self::http(http).map(Work::Http),
+        #[cfg(feature = "http")]
+        (None, Some(http)) => request::http(http).map(Work::Http),
+        #[cfg(not(feature = "http"))]
+        (None, Some(_)) => Err(crate::no_http("http")),
         _ => Ok(Work::Stored(StoredJob::new(allow.clone()))),
     };
     Ok(DeclaredJob {
@@ -245,41 +245,7 @@ fn from_words(argv: Vec<String>) -> Result<Script, Invalid> {
     Ok(words.fold(Script::new(program), Script::arg))
 }
 
-fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
-    let TextDoc(url) = doc.url;
-    let method = doc.method.unwrap_or_else(|| "GET".to_owned());
-    let mut http = Http::new(method, "").secret_url(url.clone());
-    for (name, TextDoc(value)) in doc.headers {
-        let names_credentials = CREDENTIALS.iter().any(|known| name.eq_ignore_ascii_case(known));
-        if names_credentials && !value.has_references() {
-            return Err(plain_credential(&format!("http.headers.{name}")));
-        }
-        check_references(&format!("http.headers.{name}"), &value)?;
-        http = http.header(name, value);
-    }
-    if let Some(TextDoc(body)) = doc.body {
-        check_references("http.body", &body)?;
-        http = http.body(body);
-    }
-    if let Some(kind) = doc.content_type {
-        http = http.content_type(kind);
-    }
-    if let Some(timeout) = doc.connect_timeout {
-        http = http.connect_timeout(duration("http.connect_timeout", &timeout)?);
-    }
-    if let Some(timeout) = doc.read_timeout {
-        http = http.read_timeout(duration("http.read_timeout", &timeout)?);
-    }
-    if let Some(max) = doc.max_redirects {
-        http = http.max_redirects(max);
-    }
-    let job = http.build()?;
-    if job.has_user() && !url.has_references() {
-        return Err(plain_credential("http.url"));
-    }
-    Ok(job)
-}
-
+#[cfg(any(feature = "alerts", feature = "http"))]
 pub(super) fn plain_credential(field: &str) -> Invalid {
     let valid = "a reference such as ${env:NAME} or ${file:/run/secrets/name}";
     Invalid::new(field, "a credential in plain text", valid)
@@ -287,7 +253,7 @@ pub(super) fn plain_credential(field: &str) -> Invalid {
 
 /// Checks that all references of a text can be resolved. The error shows the reference, which is no
 /// secret itself.
-fn check_references(field: &str, text: &SecretText) -> Result<(), Invalid> {
+pub(super) fn check_references(field: &str, text: &SecretText) -> Result<(), Invalid> {
     text.resolve().map(drop).map_err(|error| match error {
         SecretError::Environment { name } => {
             let valid = "a variable that the environment of this process has, in UTF-8";

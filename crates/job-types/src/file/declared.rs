@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use lite::{Job, JobConfig, JobError, Registration, RetryPolicy, Scheduler, ShardingContext};
 
 use super::handlers::SharedHandler;
-use crate::{HttpJob, Script, ScriptLauncher, StoredJob};
+#[cfg(feature = "http")]
+use crate::HttpJob;
+use crate::{Script, ScriptLauncher, StoredJob};
 
 /// A job of a file: its configuration, its work, and the options that are local to this process.
 #[derive(Clone)]
@@ -35,6 +37,7 @@ pub(super) struct Lines {
 #[derive(Clone, Debug)]
 pub(super) enum Work {
     Script(Script),
+    #[cfg(feature = "http")]
     Http(HttpJob),
     Stored(StoredJob),
 }
@@ -44,6 +47,7 @@ impl Work {
         match self {
             Self::Script(script) => Self::Script(script.launcher(launcher.clone())),
             Self::Stored(job) => Self::Stored(job.launcher(launcher.clone())),
+            #[cfg(feature = "http")]
             Self::Http(job) => Self::Http(job),
         }
     }
@@ -94,6 +98,7 @@ impl Job for Work {
     async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
         match self {
             Self::Script(job) => job.execute(context).await,
+            #[cfg(feature = "http")]
             Self::Http(job) => job.execute(context).await,
             Self::Stored(job) => job.execute(context).await,
         }

@@ -8,6 +8,8 @@ mod keys;
 #[cfg(feature = "alerts")]
 mod messages;
 mod model;
+#[cfg(feature = "http")]
+mod request;
 mod tree;
 
 use std::collections::BTreeSet;

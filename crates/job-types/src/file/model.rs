@@ -125,6 +125,7 @@ pub(super) struct ScriptDoc {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only parsed"))]
 pub(super) struct HttpDoc {
     pub(super) url: TextDoc,
     pub(super) method: Option<String>,

@@ -63,7 +63,7 @@ pub fn preview(job: &JobSnapshot, change: &Change, now: Timestamp) -> Result<Rep
         Change::DisableItems(items) => of_items(job, items, true)?,
         Change::EnableItems(items) => of_items(job, items, false)?,
         Change::Run(items) => trigger::preview(job, items.clone(), now)?,
-        Change::RerunFailed => trigger::preview(job, Some(trigger::failed_items(job)), now)?,
+        Change::RerunFailed => trigger::preview_rerun(job, now)?,
     };
     Ok(planned.report(job.job(), None))
 }

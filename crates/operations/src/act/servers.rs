@@ -4,6 +4,7 @@ use coordination::{Dialect, NodeKind, OperatorStep, ServerIp, ServerState};
 
 use super::{Scope, listed};
 use crate::change::Planned;
+use crate::held::described;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 impl Operations {
@@ -11,7 +12,8 @@ impl Operations {
     /// idle. Instances stay registered.
     ///
     /// A server that a job does not know is left alone, because an instance that starts there would
-    /// overwrite its node.
+    /// overwrite its node. A pause is replaced: enabling the server later does not pause it again,
+    /// and the report of both changes says so.
     ///
     /// # Errors
     /// [`Error::NoSuchJob`], [`Error::Contended`], or a registry error. If the scope covers all
@@ -112,10 +114,25 @@ fn set(
         match step(job, ip, state) {
             _ if is == state => planned.keep(target, format!("it is {state} already")),
             _ if !may(is) => planned.leave(target, format!("it is {is}")),
-            step => planned.change(target, format!("{state}; it was {is}"), step),
+            step => planned.change(target, transition(job, ip, is, state), step),
         }
     }
     planned
+}
+
+/// Describes a change of the state of a server. The state is one value, so that a disablement
+/// replaces a pause.
+fn transition(job: &JobSnapshot, ip: &ServerIp, is: ServerState, state: ServerState) -> String {
+    let what = format!("{state}; it was {is}");
+    match (is, state, job.replaced_pause(ip)) {
+        (ServerState::Paused, ServerState::Disabled, _) => {
+            format!("{what}, and enabling it will not pause it again")
+        }
+        (ServerState::Disabled, ServerState::Enabled, Some(pause)) => {
+            format!("{what}, and paused before ({}): pause it again if needed", described(pause))
+        }
+        _ => what,
+    }
 }
 
 pub(super) fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {

@@ -94,7 +94,7 @@ pub struct Totals {
     pub items: usize,
     /// Number of running items.
     pub running_items: usize,
-    /// Number of items whose last run failed, panicked or timed out.
+    /// Number of items whose last run failed, panicked, timed out or was interrupted.
     pub failing_items: usize,
     /// Number of items without a live owner.
     pub unowned_items: usize,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::response::Response;
-use coordination::AuditRecord;
+use coordination::{AuditRecord, ServerIp, ServerState};
 use maud::{Markup, html};
 use operations::{Entry, JobSnapshot, Report, WhatIf, plan_moves, preview};
 use sharding::StrategyRegistry;
@@ -13,6 +13,7 @@ use super::target::{Operation, Target};
 use crate::api::scan;
 use crate::pages::cx::{Age, Cx};
 use crate::pages::html as respond;
+use crate::pages::query::encoded;
 use crate::pages::request::PageRequest;
 use crate::pages::shell::{Body, Section, document};
 use crate::problem::Answer;
@@ -41,7 +42,7 @@ fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body>
                     Err(error) => report.fail(job.job().as_str(), "job", error),
                 }
             }
-            html! { (moves(cx, target, jobs)) (entries(cx, &report)) }
+            html! { (moves(cx, target, jobs)) (pauses(cx, target, jobs)) (entries(cx, &report)) }
         }
         None => removal(cx, jobs),
     };
@@ -92,6 +93,47 @@ fn moves(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
         p.why.neutral {
             b { (lang.n_moves(moves, waiting)) }
             @if stuck > 0 { " " (lang.n_without_instance(stuck)) }
+        }
+    }
+}
+
+/// Returns the pauses that a disablement replaces, or had replaced before the server is enabled:
+/// the state of a server is one value.
+fn pauses(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
+    let is_disabling = matches!(target.operation, Operation::Disable | Operation::Drain);
+    let is_enabling = target.operation == Operation::Enable;
+    let is_lost = |job: &JobSnapshot, ip: &ServerIp, state| {
+        (is_disabling && state == ServerState::Paused)
+            || (is_enabling && job.replaced_pause(ip).is_some())
+    };
+    let servers = |job: &Arc<JobSnapshot>| {
+        let lost = job.view().servers().filter(|(ip, state)| is_lost(job, ip, *state));
+        let meant = lost.filter(|(ip, _)| target.server.as_ref().is_none_or(|one| one == *ip));
+        meant.map(|(ip, _)| (job.job().clone(), ip.clone())).collect::<Vec<_>>()
+    };
+    let lost: Vec<_> = jobs.iter().filter(|_| target.item.is_none()).flat_map(servers).collect();
+    let (lang, more) = (cx.lang(), lost.len().saturating_sub(MAX_ENTRIES));
+    html! {
+        @if !lost.is_empty() {
+            div.why { div {
+                p {
+                    b { (lang.n_pauses_lost(lost.len())) } " "
+                    @if is_disabling { (lang.pause_is_replaced()) } @else { (lang.pause_again()) }
+                }
+                ul.entries {
+                    @for (job, ip) in lost.iter().take(MAX_ENTRIES) {
+                        li {
+                            (job) " · " (ip)
+                            @if is_enabling {
+                                " " a href={
+                                    (cx.job(job.as_str())) "/act/pause?server=" (encoded(ip.as_str()))
+                                } { (lang.act_title("pause")) "…" }
+                            }
+                        }
+                    }
+                }
+                @if more > 0 { p.dim { (lang.and_more(more)) } }
+            } }
         }
     }
 }

@@ -18,6 +18,12 @@ pub(super) async fn perform(request: PageRequest, Form(fields): Form) -> Answer<
     let by = By::new(request.asked.caller.name.clone(), text(&fields, "why"))?;
     let report = change(&request.namespace, &target, &fields, &by).await?;
     let page = target.page();
+    if is_done(&report)
+        && target.operation.is_run()
+        && let Some(asked) = report.records.first()
+    {
+        return Ok(request.lead_to(&target.page_of_request(&asked.record.id)));
+    }
     if is_done(&report) {
         return Ok(request.lead_to_changed(&page, report.done.len()));
     }

@@ -69,8 +69,13 @@ impl Operation {
         }
     }
 
+    /// Returns true if the operation requests runs.
+    pub(super) fn is_run(self) -> bool {
+        matches!(self, Self::Run | Self::Rerun)
+    }
+
     pub(super) fn is_for(self, subject: Subject) -> bool {
-        let is_run = matches!(self, Self::Run | Self::Rerun);
+        let is_run = self.is_run();
         let is_drain = self == Self::Drain;
         match subject {
             Subject::Job => !is_drain,
@@ -195,6 +200,12 @@ impl Target {
             (None, Some(server), _) => format!("servers/{}", encoded(server.as_str())),
             (None, None, _) => String::new(),
         }
+    }
+
+    /// Returns the page that follows the requested runs, by the id of the request.
+    pub(super) fn page_of_request(&self, id: &str) -> String {
+        let job = self.job.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("jobs/{}?request={}", encoded(&job), encoded(id))
     }
 
     /// Returns the change, unless the operation removes the job.

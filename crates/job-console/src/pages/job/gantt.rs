@@ -92,6 +92,7 @@ pub(super) fn spark(cx: &Cx<'_>, records: &[FireRecord], median: Option<SignedDu
         dl {
             @if let Some(median) = median { dt { (lang.median()) } dd { (cx.length(median)) } }
             @if let Some(slowest) = slowest { dt { (lang.slowest()) } dd { (cx.length(slowest)) } }
+            dt { (lang.failed_fires()) } dd { (failed) " / " (last.len()) }
             dt { (lang.missed()) } dd { (missed) }
         }
     }

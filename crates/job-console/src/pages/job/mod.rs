@@ -2,8 +2,10 @@
 
 mod configuration;
 mod gantt;
+mod items;
 mod now;
 mod placement;
+mod request;
 mod runs;
 mod schedule;
 

@@ -4,31 +4,19 @@ use jiff::{SignedDuration, Timestamp};
 use job_history::FireRecord;
 use maud::{Markup, html};
 use operations::{
-    Attention, ItemBrief, JobLine, JobSnapshot, WhyNot, due_fire, item_briefs, next_fires,
-    why_item_not_running, why_not_running,
+    Attention, ItemBrief, JobLine, JobSnapshot, WhyNot, item_briefs, next_fires, why_not_running,
 };
-use sharding::{ShardingItem, ShardingItemParameters};
 
 use super::gantt::spark;
+use super::items::{grid, one_item, sum};
+use super::request::followed;
 use crate::access::Permission;
 use crate::pages::cx::Cx;
 use crate::pages::history::Past;
 use crate::pages::query::encoded;
 use crate::pages::reasons;
-use crate::pages::summary::{late, moment};
-use crate::pages::widgets::{
-    act, bar, between, history_fault, instance, item_state, page_number_of, pager_of, pill,
-};
-
-/// Maximum number of items that are shown as a table. More are shown as cells.
-const MAX_ROWS: usize = 50;
-/// Number of cells of one page. A job can have 100 000 items.
-const CELLS: usize = 1_000;
-
-/// Returns true if the items of a job are shown as cells.
-fn grid_is_of_cells(items: usize) -> bool {
-    items > MAX_ROWS
-}
+use crate::pages::summary::{Late, late};
+use crate::pages::widgets::{act, between, history_fault, instance};
 
 pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -> Markup {
     let lang = cx.lang();
@@ -36,21 +24,33 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
     let chosen = cx.address.number("item").and_then(|item| items.get(item));
     let fires = match past {
         Past::Fires(fires) => fires.rows.as_slice(),
-        Past::None | Past::Failed(_) | Past::Day { .. } | Past::Timeline(_) | Past::Unasked => &[],
+        Past::None
+        | Past::Failed(_)
+        | Past::Day { .. }
+        | Past::Jobs(_)
+        | Past::Timeline(_)
+        | Past::Unasked => &[],
     };
     let fault = match past {
         Past::Failed(fault) => Some(fault),
-        Past::Fires(_) | Past::None | Past::Day { .. } | Past::Timeline(_) | Past::Unasked => None,
+        Past::Fires(_)
+        | Past::None
+        | Past::Day { .. }
+        | Past::Jobs(_)
+        | Past::Timeline(_)
+        | Past::Unasked => None,
     };
     let median = median(fires);
+    let late = late(line, job, cx.now);
+    let late = late.as_ref();
     html! {
-        (cx.live("why", &why(cx, job, line, median)))
+        (followed(cx, (job, line), &items))
+        (cx.live("why", &why(cx, (job, line), late, median)))
         @if let Some(item) = chosen { (cx.live("item", &one_item(cx, job, line, item))) }
         div.cols {
             section.card aria-labelledby="items-title" {
-                h2 #items-title { (lang.items()) " " (cx.live_inline("items-sum", &sum(cx, &items))) }
-                @if grid_is_of_cells(items.len()) { (cells(cx, job, line, &items)) }
-                @else { (table(cx, job, line, &items, median)) }
+                h2 #items-title { (lang.items()) " " (cx.live_inline("items-sum", &sum(cx, &items, late))) }
+                (grid(cx, (job, line), &items, median))
             }
             aside.stack aria-label=(lang.conditions()) {
                 @if let Some(fault) = fault {
@@ -64,7 +64,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
                 }
                 section.card aria-labelledby="conditions-title" {
                     h2 #conditions-title { (lang.conditions()) }
-                    (cx.live("conditions", &conditions(cx, job, &items, line)))
+                    (cx.live("conditions", &conditions(cx, (job, line), &items, late)))
                 }
                 section.card aria-labelledby="next-title" {
                     h2 #next-title { (lang.next_fires()) }
@@ -85,7 +85,12 @@ fn median(fires: &[FireRecord]) -> Option<SignedDuration> {
 }
 
 /// Returns the state of the job with its reason in one sentence, and the operations that help.
-fn why(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, median: Option<SignedDuration>) -> Markup {
+fn why(
+    cx: &Cx<'_>,
+    (job, line): (&JobSnapshot, &JobLine),
+    late: Option<&Late>,
+    median: Option<SignedDuration>,
+) -> Markup {
     let lang = cx.lang();
     let name = line.job_name.as_str();
     let reasons = why_not_running(job, cx.now);
@@ -103,10 +108,10 @@ fn why(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, median: Option<SignedDura
                     Some(attention) => { b { (lang.why_question(attention)) } },
                 }
                 " "
-                @if attention == Some(Attention::Late) && let Some(late) = late(line, job, cx.now) {
+                @if attention == Some(Attention::Late) && let Some(late) = late {
                     (reasons::late(cx, job, late)) (lang.stop())
                     @if let Some(median) = median { " " (lang.median_is(&cx.length(median))) }
-                    @if late.runs { " " (lang.stays_until()) }
+                    @if late.first.runs { " " (lang.stays_until()) }
                 }
                 @for (index, why) in shown_reasons(attention, &reasons).enumerate() {
                     @if index > 0 { " " }
@@ -151,196 +156,12 @@ fn helping(cx: &Cx<'_>, name: &str, attention: Option<Attention>) -> Markup {
     }
 }
 
-fn sum(cx: &Cx<'_>, items: &[ItemBrief]) -> Markup {
-    let lang = cx.lang();
-    let running = items.iter().filter(|item| item.running).count();
-    let failed = items.iter().filter(|item| item_state(cx, item).0 == "fail").count();
-    html! {
-        span.dim {
-            (lang.n_items(items.len()))
-            @if running > 0 { " · " (lang.n_running(running)) }
-            @if failed > 0 { " · " (lang.n_failing(failed)) }
-        }
-    }
-}
-
-fn table(
-    cx: &Cx<'_>,
-    job: &JobSnapshot,
-    line: &JobLine,
-    items: &[ItemBrief],
-    median: Option<SignedDuration>,
-) -> Markup {
-    let lang = cx.lang();
-    let text = job.config().map(|config| config.sharding_item_parameters.as_str());
-    let parameters = text.and_then(|text| ShardingItemParameters::parse(text).ok());
-    let has_parameters = parameters.as_ref().is_some_and(|known| !known.is_empty());
-    let rows = items.iter().map(|item| {
-        let parameter = parameters.as_ref().filter(|_| has_parameters);
-        let parameter = parameter.map(|known| known.get(ShardingItem::new(item.item)));
-        row(cx, (job, line), item, parameter, median)
-    });
-    html! {
-        div.scroll {
-            table {
-                thead { tr {
-                    th scope="col" { (lang.item()) }
-                    @if has_parameters { th scope="col" { (lang.parameter()) } }
-                    th scope="col" { (lang.owner()) }
-                    th scope="col" { (lang.state()) }
-                    th.num scope="col" { (lang.token()) }
-                    th scope="col" { (lang.started()) }
-                    th scope="col" {
-                        (lang.duration()) @if median.is_some() { span.dim { (lang.against_median()) } }
-                    }
-                } }
-                (cx.live_rows("items", rows.collect()))
-            }
-        }
-    }
-}
-
-fn row(
+fn conditions(
     cx: &Cx<'_>,
     (job, line): (&JobSnapshot, &JobLine),
-    item: &ItemBrief,
-    parameter: Option<Option<&str>>,
-    median: Option<SignedDuration>,
-) -> (String, Markup) {
-    let lang = cx.lang();
-    let id = format!("i-{}", item.item);
-    let (class, word) = item_state(cx, item);
-    let is_late = item.running && is_late(cx, job, line, item);
-    let number = item.item.to_string();
-    let row = html! {
-        tr id=(id) .hot[is_late] {
-            th scope="row" { a href=(cx.with(&[("item", &number)])) { (number) } }
-            @if let Some(parameter) = parameter { td { (parameter.unwrap_or("–")) } }
-            td {
-                @match &item.instance_id { Some(id) => { (instance(cx, id)) }, None => { "–" } }
-                @if let Some(to) = &item.moves_to { " " span.dim { (lang.moves_to()) " " (instance(cx, to)) } }
-            }
-            td { (pill(class, &word)) " " (note(cx, item)) }
-            td.num { (item.token.map(|token| token.to_string()).unwrap_or_default()) }
-            td.nowrap {
-                @if let Some(began) = moment(item.began_ms) { (cx.time(began, line.time_zone.as_deref())) }
-            }
-            td.nowrap { (length(cx, item, is_late, median)) }
-        }
-    };
-    (id, row)
-}
-
-fn is_late(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, item: &ItemBrief) -> bool {
-    let due = due_fire(job, ShardingItem::new(item.item), Some(line.ready_ms));
-    due.is_some_and(|due| due.is_late(cx.now.as_millisecond()))
-}
-
-/// Returns what a reader should know beside the state of an item.
-fn note(cx: &Cx<'_>, item: &ItemBrief) -> Markup {
-    let lang = cx.lang();
-    let runs_elsewhere = item.runs_on.as_ref().filter(|on| item.instance_id.as_ref() != Some(on));
-    html! {
-        @if let Some(on) = runs_elsewhere { span.dim { (lang.on()) " " (instance(cx, on)) } " " }
-        @if let Some(source) = item.source.filter(|source| *source != "NORMAL") {
-            span.dim { (lang.source(source)) } " "
-        }
-        @if item.requested { span.dim { (lang.requested()) } " " }
-        @if let Some(failure) = item.failure.as_deref().filter(|_| !item.running) {
-            span.cut title=(failure) { (failure) }
-        }
-    }
-}
-
-fn length(cx: &Cx<'_>, item: &ItemBrief, is_late: bool, median: Option<SignedDuration>) -> Markup {
-    let Some(began) = moment(item.began_ms) else { return html! {} };
-    if item.running {
-        let class = if is_late { "warn" } else { "run" };
-        // The bar of a run grows in steps of a second, so that the stream sends it rarely.
-        let length = SignedDuration::from_secs(cx.now.duration_since(began).as_secs().max(0));
-        return html! { (bar(class, length, median)) (cx.elapsed(began)) };
-    }
-    let class = if item_state(cx, item).0 == "fail" { "bad" } else { "ok" };
-    match between(Some(began), moment(item.ended_ms)) {
-        Some(length) => html! { (bar(class, length, median)) (cx.length(length)) },
-        None => html! {},
-    }
-}
-
-/// Returns one cell for each item of a page: its state at a glance, the rest in its title.
-fn cells(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, items: &[ItemBrief]) -> Markup {
-    let cell = |item: &ItemBrief| {
-        let (class, word) = item_state(cx, item);
-        let id = format!("i-{}", item.item);
-        let number = item.item.to_string();
-        let owner = item.runs_on.as_deref().or(item.instance_id.as_deref()).unwrap_or("–");
-        let title = format!("{number} · {word} · {owner}");
-        let is_late = is_late(cx, job, line, item);
-        let markup = html! {
-            li id=(id) {
-                a.cell.(class).late[is_late] href=(cx.with(&[("item", &number)])) title=(title) {
-                    span.hidden { (title) }
-                }
-            }
-        };
-        (id, markup)
-    };
-    let lang = cx.lang();
-    let number = page_number_of(cx, items.len(), CELLS);
-    let shown = items.iter().skip((number - 1) * CELLS).take(CELLS);
-    let states = [
-        ("done", lang.outcome("succeeded")),
-        ("run", lang.running()),
-        ("over", lang.taken_over()),
-        ("fail", lang.outcome("failed")),
-        ("wait", lang.waiting()),
-        ("off", lang.disabled()),
-    ];
-    html! {
-        ul.legend { @for (class, word) in states { li { (pill(class, &word)) } } }
-        (cx.live_list("items", "cells", shown.map(cell).collect()))
-        (cx.live("pager", &pager_of(cx, number, items.len(), CELLS)))
-    }
-}
-
-/// Returns everything about one item, which the address names.
-fn one_item(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, item: &ItemBrief) -> Markup {
-    let (lang, name) = (cx.lang(), line.job_name.as_str());
-    let (class, word) = item_state(cx, item);
-    let reasons = why_item_not_running(job, ShardingItem::new(item.item), cx.now);
-    let zone = line.time_zone.as_deref();
-    let time = |ms: Option<i64>| {
-        html! { @match moment(ms) { Some(at) => { (cx.when(at, zone)) }, None => { "–" } } }
-    };
-    let act = |permission, word: &str| {
-        let path = format!("{word}?item={}", item.item);
-        act(cx, permission, name, &path, &lang.act_title(word))
-    };
-    html! {
-        section.card aria-labelledby="item-title" {
-            div.title {
-                h2 #item-title { (lang.item()) " " (item.item) }
-                (pill(class, &word))
-                span.grow {}
-                (act(Permission::Run, "run"))
-                (act(Permission::Disable, "disable"))
-                (act(Permission::Disable, "enable"))
-                a.button href=(cx.with(&[("item", "")])) { (lang.close()) }
-            }
-            ul { @for why in &reasons { li { (reasons::reason(cx, zone, why)) } } }
-            dl.facts {
-                dt { (lang.owner()) } dd { (item.instance_id.as_deref().unwrap_or("–")) }
-                dt { (lang.token()) } dd { (item.token.unwrap_or_default()) }
-                dt { (lang.fire()) } dd { (time(item.fire_ms)) }
-                dt { (lang.started()) } dd { (time(item.began_ms)) }
-                dt { (lang.ended()) } dd { (time(item.ended_ms)) }
-                @if let Some(failure) = &item.failure { dt { (lang.failure()) } dd { (failure) } }
-            }
-        }
-    }
-}
-
-fn conditions(cx: &Cx<'_>, job: &JobSnapshot, items: &[ItemBrief], line: &JobLine) -> Markup {
+    items: &[ItemBrief],
+    late: Option<&Late>,
+) -> Markup {
     let lang = cx.lang();
     let view = job.view();
     let leader = view.leader().filter(|leader| view.is_registered(leader));
@@ -363,7 +184,7 @@ fn conditions(cx: &Cx<'_>, job: &JobSnapshot, items: &[ItemBrief], line: &JobLin
                 @if pending == 0 { (lang.assignment_current()) } @else { (lang.n_pending(pending)) }
             }
             @if orphaned > 0 { li.warn { (lang.n_orphaned(orphaned)) } }
-            @if let Some(late) = late(line, job, cx.now) {
+            @if let Some(late) = late {
                 li.warn { (reasons::late(cx, job, late)) }
             }
             @let problems = cx.summary.found.problems_of(job.job());

@@ -36,6 +36,20 @@ messages! {
         "I know that this page shows old data"
         | "我知道本页显示的是旧数据";
     recorded_as(name: &str) "Recorded as {name}." | "以 {name} 的身份记录。";
+    pause_is_replaced()
+        "The pause ends with this operation, and enabling the server later does not bring it back."
+        | "此操作会结束暂停，之后启用服务器也不会恢复暂停。";
+    pause_again()
+        "It was paused before it was disabled. Enabling does not bring the pause back: pause it again if needed."
+        | "禁用之前它处于暂停状态。启用不会恢复暂停：如有需要，请再次暂停。";
+    request() "Requested run" | "运行请求";
+    request_not_recorded()
+        "This request is no longer recorded: a job keeps its last 32 changes. The items show their last runs."
+        | "该请求已无记录：每个作业保留最近 32 次更改。分片显示其上次运行。";
+    asked_instances() "Java instances take part, so these were asked to run their items:" | "有 Java 实例参与，因此请求了以下实例运行其分片：";
+    request_progress(waiting: usize, running: usize, failed: usize, over: usize)
+        "{waiting} waiting · {running} running · {over} succeeded · {failed} did not succeed"
+        | "{waiting} 个等待 · {running} 个运行中 · {over} 个成功 · {failed} 个未成功";
     see_audit() "See the audit" | "查看审计";
 }
 
@@ -45,6 +59,7 @@ counts! {
     n_jobs_left(n) "1 is left alone", "{n} are left alone" | "{n} 个保持不变";
     first_jobs(n) "The first job is shown.", "The first {n} jobs are shown." | "仅显示前 {n} 个作业。";
     n_nodes(n) "1 node is removed." , "{n} nodes are removed." | "将移除 {n} 个节点。";
+    n_pauses_lost(n) "1 pause is lost." , "{n} pauses are lost." | "将失去 {n} 个暂停。";
     n_without_instance(n)
         "1 job would have no available instance.", "{n} jobs would have no available instance."
         | "{n} 个作业将没有可用实例。";
@@ -65,6 +80,17 @@ impl Lang {
             "shut-down" => self.pick("Shut down", "关闭"),
             "remove" => self.pick("Remove", "移除"),
             other => other.to_owned(),
+        }
+    }
+
+    /// Returns the operation of an audit record: the word as recorded, or its Chinese title.
+    pub(crate) fn audited_act(self, act: &str) -> String {
+        match (self, act) {
+            (Self::English, act) => act.to_owned(),
+            (Self::Chinese, "trigger") => "请求运行".to_owned(),
+            (Self::Chinese, "update configuration") => "更改配置".to_owned(),
+            (Self::Chinese, "shutdown") => "关闭".to_owned(),
+            (Self::Chinese, act) => self.act_title(act),
         }
     }
 

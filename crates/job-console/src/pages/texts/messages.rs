@@ -122,6 +122,7 @@ messages! {
     instances() "Instances" | "实例";
     item() "Item" | "分片";
     items() "Items" | "分片";
+    no_item_matches() "No item is in this state now." | "当前没有处于此状态的分片。";
     item_numbers() "Item numbers" | "分片编号";
     items_succeeded() "Succeeded" | "成功数";
     parameter() "Parameter" | "参数";
@@ -208,6 +209,13 @@ messages! {
     median_is(length: &str) "The median of its runs is {length}." | "其运行的中位数为 {length}。";
     slowest() "Slowest" | "最慢";
     missed() "Missed" | "漏掉";
+    failed_fires() "Failed fires" | "失败的触发";
+    fails_at_times() "fails at times" | "时有失败";
+    last_hour() "last hour" | "最近一小时";
+    failed_in_last_day() "Failed in 24 h" | "24 小时内失败";
+    failed_of(failed: u64, all: u64)
+        "{failed} of {all} runs of its items failed in the last hour, and the last ones succeeded."
+        | "最近一小时内，其分片的 {all} 次运行中有 {failed} 次失败，最近的运行成功。";
     stays_until()
         "The item stays there until its run ends or the session of its instance is lost."
         | "该分片停留在此，直到运行结束或其实例的会话丢失。";
@@ -258,6 +266,7 @@ messages! {
     at_once() "at once" | "立即";
 
     // Other pages.
+    last_held_by() "Last operation:" | "最近的操作：";
     jobs_of_server() "Jobs that know this server" | "已知该服务器的作业";
     server_sum(instances: usize, jobs: usize, running: usize)
         "Live instances: {instances} · jobs: {jobs} · running items: {running}"
@@ -330,6 +339,7 @@ counts! {
     n_instances(n) "1 instance", "{n} instances" | "{n} 个实例";
     n_running(n) "1 running", "{n} running" | "{n} 个运行中";
     n_failing(n) "1 failing", "{n} failing" | "{n} 个失败";
+    n_late(n) "1 item is late", "{n} items are late" | "{n} 个分片延迟";
     n_findings(n) "1 finding", "{n} findings" | "{n} 项发现";
     n_unowned(n) "1 item has no owner", "{n} items have no owner" | "{n} 个分片没有所有者";
     n_pending(n) "1 item is pending until its run ends", "{n} items are pending until their runs end" | "{n} 个分片将在运行结束后移动";
@@ -337,6 +347,7 @@ counts! {
     found(n) "1 match", "{n} in all" | "共 {n} 项";
     and_more(n) "and 1 more", "and {n} more" | "另有 {n} 项";
     more_bytes(n) "1 more byte", "{n} more bytes" | "另有 {n} 字节";
+    n_fail_at_times(n) "1 job fails at times.", "{n} jobs fail at times." | "{n} 个作业时有失败。";
     verdict_good(n) "The job is well.", "All {n} jobs are well." | "全部 {n} 个作业正常。";
     verdict_running(n) "1 item runs now.", "{n} items run now." | "当前有 {n} 个分片在运行。";
     items_run(n) "1 item runs now.", "{n} items run now." | "{n} 个分片正在运行。";

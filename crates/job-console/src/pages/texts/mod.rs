@@ -1,12 +1,13 @@
 //! The texts of the pages in all languages.
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
-//! changed configurations · `alerts`, `timeline`, `transfer` those of these pages · this file the
-//! words of states and kinds.
+//! changed configurations · `alerts`, `timeline`, `transfer` those of these pages · `events` the
+//! sentences of events · this file the words of states and kinds.
 
 mod acts;
 mod alerts;
 mod configure;
+mod events;
 mod messages;
 mod timeline;
 mod transfer;

@@ -17,6 +17,9 @@ messages! {
     file_too_large(max: usize)
         "The file is too large: valid are up to {max} bytes."
         | "文件过大：最多 {max} 字节。";
+    job_names()
+        "Jobs: names or patterns such as report-*, separated by commas"
+        | "作业：名称或模式（如 report-*），用逗号分隔";
     replace_different() "Replace configurations that differ" | "替换不同的配置";
     plan_has_changed()
         "The jobs have changed since this plan was shown. Check it again."

@@ -110,7 +110,7 @@ fn sources(cx: &Cx<'_>, past: &Past) -> Markup {
             }
         },
         Past::Failed(fault) => history_fault(cx, fault),
-        Past::Timeline(_) | Past::Fires(_) | Past::Day { .. } | Past::Unasked => {
+        Past::Timeline(_) | Past::Fires(_) | Past::Day { .. } | Past::Jobs(_) | Past::Unasked => {
             html! { p.sub { (lang.timeline_hint()) } }
         }
     }
@@ -184,9 +184,17 @@ fn row(cx: &Cx<'_>, id: &str, entry: &Entry) -> Markup {
                     a href=(cx.here(&format!("audit?who={}", encoded(who)))) { (who) }
                 }
             }
-            td.text { span lang="en" { (entry.text) } }
+            td.text { (text(cx, entry)) }
         }
     }
+}
+
+/// Returns the text of an entry: that of an event in the language of the reader, others as the job
+/// or the operator wrote them.
+fn text(cx: &Cx<'_>, entry: &Entry) -> Markup {
+    let shown = cx.lang().event(&entry.text);
+    let is_as_written = shown == entry.text;
+    html! { span lang=[is_as_written.then_some("en")] { (shown) } }
 }
 
 /// Returns the address of the page that says more about an entry.

@@ -1,7 +1,7 @@
 //! The forms of the transfer: export, import, the plan, and the result.
 
 use maud::{Markup, html};
-use operations::{FieldChange, ImportAct, ImportStep};
+use operations::{ExportedJob, FieldChange, ImportAct, ImportStep};
 
 use crate::pages::configure::preview::confirmation;
 use crate::pages::cx::Cx;
@@ -13,17 +13,22 @@ use crate::transfer::{LeftOut, Plan};
 /// Maximum number of listed jobs. All are counted.
 const MAX_ROWS: usize = 100;
 
+/// Maximum length of a selection of jobs in a form, in characters.
+const MAX_SELECTION: usize = 4096;
+
 /// An import as a form has it.
 #[derive(Debug, Default)]
 pub(super) struct Given {
     pub(super) document: String,
+    /// Names and patterns of the jobs to import; blank for all of the document.
+    pub(super) jobs: String,
     /// True to replace configurations that differ.
     pub(super) overwrite: bool,
 }
 
 pub(super) fn form(
     cx: &Cx<'_>,
-    jobs: usize,
+    jobs: &[ExportedJob],
     left_out: &[LeftOut],
     given: &Given,
     fault: Option<&str>,
@@ -35,9 +40,14 @@ pub(super) fn form(
     }
 }
 
-fn export(cx: &Cx<'_>, jobs: usize, left_out: &[LeftOut]) -> Markup {
+fn export(cx: &Cx<'_>, jobs: &[ExportedJob], left_out: &[LeftOut]) -> Markup {
     let lang = cx.lang();
-    let fields = [("q", lang.search_jobs()), ("label", lang.label()), ("server", lang.server())];
+    let fields = [
+        ("jobs", lang.job_names()),
+        ("q", lang.search_jobs()),
+        ("label", lang.label()),
+        ("server", lang.server()),
+    ];
     let query = cx.address.with(&[("changed", "")]);
     let query = query.split_once('?').map(|(_, query)| format!("?{query}")).unwrap_or_default();
     let more = left_out.len().saturating_sub(MAX_ROWS);
@@ -58,12 +68,28 @@ fn export(cx: &Cx<'_>, jobs: usize, left_out: &[LeftOut]) -> Markup {
                 }
                 @if more > 0 { p.dim { (lang.and_more(more)) } }
             }
+            (names(cx, jobs))
             div.acts {
-                @if jobs > 0 {
+                @if jobs.is_empty() { span.dim { (lang.no_job_matches()) } }
+                @else {
                     a.button href=(cx.here(&format!("transfer/export{query}"))) download {
-                        (lang.download_jobs(jobs))
+                        (lang.download_jobs(jobs.len()))
                     }
-                } @else { span.dim { (lang.no_job_matches()) } }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the names of the jobs that are exported.
+fn names(cx: &Cx<'_>, jobs: &[ExportedJob]) -> Markup {
+    let more = jobs.len().saturating_sub(MAX_ROWS);
+    html! {
+        @if !jobs.is_empty() {
+            details {
+                summary { (cx.lang().found(jobs.len())) }
+                ul.entries { @for job in jobs.iter().take(MAX_ROWS) { li { (job.job) } } }
+                @if more > 0 { p.dim { (cx.lang().and_more(more)) } }
             }
         }
     }
@@ -92,6 +118,11 @@ fn import(cx: &Cx<'_>, given: &Given, fault: Option<&str>) -> Markup {
                     input #import-file type="file" accept=".json,.yaml,.yml"
                         data-into="import-document" data-max=(MAX_BODY_BYTES)
                         data-fault=(lang.file_too_large(MAX_BODY_BYTES));
+                }
+                div.field {
+                    label for="import-jobs" { (lang.job_names()) }
+                    input #import-jobs name="jobs" type="text" maxlength=(MAX_SELECTION)
+                        autocomplete="off" value=(given.jobs);
                 }
                 div.check {
                     input #import-overwrite type="checkbox" name="overwrite" value="yes"
@@ -136,6 +167,9 @@ pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
             (table(cx, &steps))
             form.act method="post" action=(cx.here("transfer")) {
                 input type="hidden" name="document" value=(page.given.document);
+                @if !page.given.jobs.is_empty() {
+                    input type="hidden" name="jobs" value=(page.given.jobs);
+                }
                 @if page.given.overwrite { input type="hidden" name="overwrite" value="yes"; }
                 input type="hidden" name="digest" value=(page.plan.digest);
                 @if has_effect { (confirmation(cx, page.fault.as_ref())) }

@@ -21,12 +21,15 @@ use crate::access::Permission;
 use crate::api::scan;
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
+use crate::selection::Selection;
 use crate::server::MAX_BODY_BYTES;
 use crate::transfer::{Plan, apply, exported, plan};
 use forms::{Given, Preview};
 
 const PATH: &str = "/n/{namespace}/transfer";
 const EXPORT: &str = "/n/{namespace}/transfer/export";
+/// Maximum number of jobs that a fault names.
+const MAX_NAMES: usize = 8;
 
 /// Adds the pages. The caller is checked for each job.
 pub(super) fn add(routes: Routes) -> Routes {
@@ -57,11 +60,13 @@ async fn form(request: &PageRequest, given: &Given, fault: Option<&str>) -> Answ
     let (jobs, caller) = (jobs::snapshots(request), request.asked.caller.clone());
     let (export, left_out) = scan(move || exported(jobs.into_iter(), &caller)).await?;
     let status = if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    Ok(respond(request, status, |cx| forms::form(cx, export.jobs.len(), &left_out, given, fault)))
+    Ok(respond(request, status, |cx| forms::form(cx, &export.jobs, &left_out, given, fault)))
 }
 
 async fn show(request: PageRequest) -> Answer<Response> {
-    form(&request, &Given::default(), None).await
+    // The same selection is offered for both directions.
+    let jobs = request.asked.address.value("jobs").unwrap_or_default().to_owned();
+    form(&request, &Given { jobs, ..Given::default() }, None).await
 }
 
 /// Sends the export as a file, in the form that `ejob export --form json` writes.
@@ -97,7 +102,7 @@ async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
     })
     .await?;
     given.document = document;
-    let export = match read {
+    let export = match read.and_then(|export| selected(export, &given.jobs)) {
         Ok(export) => export,
         Err(fault) => return form(&request, &given, Some(&fault)).await,
     };
@@ -151,10 +156,25 @@ fn parsed(document: &str) -> Result<Export, String> {
     })
 }
 
+/// Limits an export to the selected jobs.
+fn selected(mut export: Export, jobs: &str) -> Result<Export, String> {
+    let selection = Selection::of(Some(jobs));
+    let names: Vec<String> = export.jobs.iter().map(|one| one.job.clone()).collect();
+    export.jobs.retain(|one| selection.has(&one.job));
+    if export.jobs.is_empty() && !names.is_empty() {
+        let (n, first) = (names.len(), names[..names.len().min(MAX_NAMES)].join(", "));
+        return Err(format!(
+            "jobs is {jobs:?}, which selects none of the {n} jobs of the document, such as {first}"
+        ));
+    }
+    Ok(export)
+}
+
 impl Given {
     fn of(fields: &Fields) -> Self {
         // A browser sends the ends of lines with a carriage return.
         let document = field(fields, "document").unwrap_or_default().replace("\r\n", "\n");
-        Self { document, overwrite: field(fields, "overwrite") == Some("yes") }
+        let jobs = field(fields, "jobs").unwrap_or_default().trim().to_owned();
+        Self { document, jobs, overwrite: field(fields, "overwrite") == Some("yes") }
     }
 }

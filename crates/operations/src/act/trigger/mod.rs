@@ -5,7 +5,7 @@ mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coordination::{Dialect, FencingToken, FireTime, JobName, Outcome, RequestParameter};
+use coordination::{Dialect, FencingToken, FireTime, JobName, RequestParameter};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use sharding::ShardingItem;
@@ -13,7 +13,7 @@ use sharding::ShardingItem;
 use crate::change::Planned;
 use crate::{By, JobSnapshot, Operations, Report, Result};
 pub use outcome::ItemRun;
-use plan::{Wanted, plan};
+use plan::{Wanted, plan, plan_rerun};
 
 /// Result of a manual request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Operations {
         items: Option<&BTreeSet<ShardingItem>>,
         by: &By,
     ) -> Result<Triggered> {
-        self.request_runs(job, by, None, |_| items.cloned()).await
+        self.request_runs(job, by, None, |job, wanted| plan(job, items.cloned(), wanted)).await
     }
 
     /// Requests a run now with a parameter, otherwise as [`trigger`](Self::trigger).
@@ -101,18 +101,20 @@ impl Operations {
         parameter: &RequestParameter,
         by: &By,
     ) -> Result<Triggered> {
-        self.request_runs(job, by, Some(parameter), |_| items.cloned()).await
+        let plan = |job: &JobSnapshot, wanted: &Wanted<'_>| plan(job, items.cloned(), wanted);
+        self.request_runs(job, by, Some(parameter), plan).await
     }
 
     /// Requests a run now of all items whose last run failed, timed out, panicked or was
-    /// interrupted.
+    /// interrupted: those that [`JobBrief::failing_items`](crate::JobBrief::failing_items) counts.
+    /// An item that runs at present is left alone.
     ///
     /// The records do not keep the parameter of such a run, so a parameter has to be given again.
     ///
     /// # Errors
     /// As [`trigger`](Self::trigger).
     pub async fn rerun_failed(&self, job: &JobName, by: &By) -> Result<Triggered> {
-        self.request_runs(job, by, None, |job| Some(failed_items(job))).await
+        self.request_runs(job, by, None, plan_rerun).await
     }
 
     async fn request_runs(
@@ -120,13 +122,13 @@ impl Operations {
         job: &JobName,
         by: &By,
         parameter: Option<&RequestParameter>,
-        which: impl Fn(&JobSnapshot) -> Option<BTreeSet<ShardingItem>>,
+        plan: impl Fn(&JobSnapshot, &Wanted<'_>) -> Result<(Planned, Option<RequestedRun>)>,
     ) -> Result<Triggered> {
         let requested = Mutex::new(None);
         let plan = |snapshot: &JobSnapshot, id: &str| {
             let at_ms = self.now().as_millisecond();
             let wanted = Wanted { id, at_ms, who: by.who(), parameter };
-            let (planned, request) = plan(snapshot, which(snapshot), &wanted)?;
+            let (planned, request) = plan(snapshot, &wanted)?;
             *requested.lock() = request;
             Ok(planned)
         };
@@ -136,30 +138,16 @@ impl Operations {
     }
 }
 
-/// Returns the items whose last run did not succeed.
-pub(super) fn failed_items(job: &JobSnapshot) -> BTreeSet<ShardingItem> {
-    job.items().into_iter().filter(|item| has_failed(job, *item)).collect()
-}
-
 /// Plans a request without its author, for a preview.
 pub(super) fn preview(
     job: &JobSnapshot,
     items: Option<BTreeSet<ShardingItem>>,
     now: Timestamp,
 ) -> Result<Planned> {
-    let at_ms = now.as_millisecond();
-    let wanted = Wanted { id: "preview", at_ms, who: "preview", parameter: None };
-    Ok(plan(job, items, &wanted)?.0)
+    Ok(plan(job, items, &Wanted::preview(now))?.0)
 }
 
-/// Returns true if the last run of an item did not succeed.
-fn has_failed(job: &JobSnapshot, item: ShardingItem) -> bool {
-    let record = job.view().item(item).ledger.as_ref().map(|ledger| &ledger.value);
-    let outcome = record.filter(|record| record.is_idle()).and_then(|record| record.outcome);
-    match outcome {
-        Some(Outcome::Failed | Outcome::TimedOut | Outcome::Panicked | Outcome::Interrupted) => {
-            true
-        }
-        Some(Outcome::Succeeded | Outcome::Disabled) | None => false,
-    }
+/// Plans a rerun without its author, for a preview.
+pub(super) fn preview_rerun(job: &JobSnapshot, now: Timestamp) -> Result<Planned> {
+    Ok(plan_rerun(job, &Wanted::preview(now))?.0)
 }

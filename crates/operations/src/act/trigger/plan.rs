@@ -6,12 +6,14 @@ use coordination::{
     Dialect, FencingToken, FireTime, JobConfig, MAX_REQUEST_BYTES, NodeKind, OperatorStep,
     RequestParameter, ServerIp, server_of,
 };
+use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
 use super::RequestedRun;
 use crate::act::{items, listed};
 use crate::change::Planned;
 use crate::held::{LiveServers, held_back};
+use crate::statistics::failing_items;
 use crate::{Error, JobSnapshot, Result};
 
 const SOME_ITEMS: &str = "a run of some items";
@@ -23,6 +25,30 @@ pub(super) struct Wanted<'a> {
     pub(super) at_ms: i64,
     pub(super) who: &'a str,
     pub(super) parameter: Option<&'a RequestParameter>,
+}
+
+impl Wanted<'_> {
+    /// Returns a request without its author, for a preview.
+    pub(super) fn preview(now: Timestamp) -> Self {
+        Self { id: "preview", at_ms: now.as_millisecond(), who: "preview", parameter: None }
+    }
+}
+
+/// Plans a request for the items whose last run did not succeed. A run in progress is the retry of
+/// such an item.
+pub(super) fn plan_rerun(
+    job: &JobSnapshot,
+    wanted: &Wanted<'_>,
+) -> Result<(Planned, Option<RequestedRun>)> {
+    let is_busy = |item: &ShardingItem| {
+        let record = job.view().item(*item).ledger.as_ref();
+        record.is_some_and(|record| record.value.is_busy())
+    };
+    let (busy, idle): (BTreeSet<_>, BTreeSet<_>) =
+        failing_items(job).into_iter().partition(is_busy);
+    let (mut planned, request) = plan(job, Some(idle), wanted)?;
+    busy.iter().for_each(|item| planned.keep(target(*item), "a run of it is in progress"));
+    Ok((planned, request))
 }
 
 /// Plans a request for some items, or for all with `None`. Also returns the request if its outcome

@@ -1,11 +1,14 @@
 //! Jobs that are defined by their stored configuration, as Java instances or a console write it.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use lite::{JavaFields, JavaJobType, Job, JobConfig, JobError, ShardingContext};
 
-use crate::{Allow, Http, HttpJob, Invalid, Script, ScriptContext, ScriptLauncher, SecretText};
+#[cfg(feature = "http")]
+mod request;
+
+#[cfg(feature = "http")]
+use crate::HttpJob;
+use crate::{Allow, Invalid, Script, ScriptContext, ScriptLauncher};
 
 /// A job that runs the definition of its stored configuration, if this worker [allows](Allow) it.
 ///
@@ -75,6 +78,7 @@ impl From<Invalid> for StoredJobError {
 
 enum Definition {
     Script(Script),
+    #[cfg(feature = "http")]
     Http(HttpJob),
 }
 
@@ -98,6 +102,7 @@ impl StoredJob {
                 let program = script.argv().next().unwrap_or_default().to_owned();
                 (self.allow.permits_script(script), program)
             }
+            #[cfg(feature = "http")]
             Definition::Http(job) => (self.allow.permits_http(job), job.origin()),
         };
         if permitted { Ok(definition) } else { Err(StoredJobError::NotAllowed { what }) }
@@ -116,6 +121,7 @@ impl Job for StoredJob {
                 };
                 script.execute(context).await
             }
+            #[cfg(feature = "http")]
             Definition::Http(job) => job.execute(context).await,
         }
     }
@@ -135,34 +141,11 @@ fn definition(config: &JobConfig) -> Result<Definition, StoredJobError> {
     };
     match (line, property("http.uri")) {
         (Some(line), None) => Ok(Definition::Script(Script::parse(line)?)),
-        (None, Some(uri)) => Ok(Definition::Http(request(uri, property)?)),
+        #[cfg(feature = "http")]
+        (None, Some(uri)) => Ok(Definition::Http(request::request(uri, property)?)),
+        #[cfg(not(feature = "http"))]
+        (None, Some(_)) => Err(StoredJobError::Invalid(crate::no_http("http.uri"))),
         (None, None) => Err(StoredJobError::Undefined { found: "nothing to run" }),
         (Some(_), Some(_)) => Err(StoredJobError::Undefined { found: "a script and a request" }),
     }
-}
-
-fn request<'a>(uri: &str, property: impl Fn(&str) -> Option<&'a str>) -> Result<HttpJob, Invalid> {
-    let method = property("http.method").unwrap_or_default();
-    let mut http = Http::new(method, uri);
-    // ElasticJob ignores a stored body for other methods.
-    if let Some(body) = property("http.data").filter(|body| !body.is_empty())
-        && ["POST", "PUT", "DELETE"].contains(&method)
-    {
-        http = http.body(SecretText::literal(body));
-    }
-    if let Some(kind) = property("http.content.type").filter(|kind| !kind.is_empty()) {
-        http = http.content_type(kind);
-    }
-    let millis = |name: &'static str| {
-        let Some(text) = property(name) else { return Ok(None) };
-        let invalid = || Invalid::new(name, format!("{text:?}"), "whole milliseconds");
-        text.trim().parse().map(Duration::from_millis).map(Some).map_err(|_| invalid())
-    };
-    if let Some(timeout) = millis("http.connect.timeout.milliseconds")? {
-        http = http.connect_timeout(timeout);
-    }
-    if let Some(timeout) = millis("http.read.timeout.milliseconds")? {
-        http = http.read_timeout(timeout);
-    }
-    http.build()
 }

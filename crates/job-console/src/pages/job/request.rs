@@ -1,0 +1,136 @@
+//! A manual request of this job that the address names: its items from waiting to the outcome.
+//!
+//! The audit record of the request has its items, so that the address can be opened again later.
+
+use coordination::AuditRecord;
+use maud::{Markup, html};
+use operations::{ItemBrief, JobLine, JobSnapshot};
+
+use crate::pages::cx::Cx;
+use crate::pages::summary::moment;
+use crate::pages::widgets::{instance, item_state, pill};
+
+/// Maximum number of listed items. All are counted.
+const MAX_ITEMS: usize = 50;
+
+/// Progress of one item of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Progress {
+    Failed,
+    Running,
+    Waiting,
+    Over,
+}
+
+/// Returns the request that the address names, or nothing.
+pub(super) fn followed(
+    cx: &Cx<'_>,
+    (job, line): (&JobSnapshot, &JobLine),
+    items: &[ItemBrief],
+) -> Markup {
+    let Some(id) = cx.address.value("request") else { return html! {} };
+    let content = match job.audit().find(|record| record.id == id) {
+        Some(record) => of_record(cx, (job, line), items, record),
+        None => html! { p.why.neutral { (cx.lang().request_not_recorded()) } },
+    };
+    cx.live("request", &content)
+}
+
+fn of_record(
+    cx: &Cx<'_>,
+    (job, line): (&JobSnapshot, &JobLine),
+    items: &[ItemBrief],
+    record: &AuditRecord,
+) -> Markup {
+    let (lang, zone) = (cx.lang(), line.time_zone.as_deref());
+    let mut asked: Vec<(Progress, &ItemBrief)> = items
+        .iter()
+        .filter(|item| covers(&record.target, item.item))
+        .map(|item| (progress(job, record, item), item))
+        .collect();
+    asked.sort_by_key(|(progress, item)| (*progress, item.item));
+    let count = |wanted| asked.iter().filter(|(progress, _)| *progress == wanted).count();
+    let (waiting, running, failed) =
+        (count(Progress::Waiting), count(Progress::Running), count(Progress::Failed));
+    let class = if waiting + running > 0 {
+        "why neutral"
+    } else if failed > 0 {
+        "why bad"
+    } else {
+        "why good"
+    };
+    let more = asked.len().saturating_sub(MAX_ITEMS);
+    html! {
+        section class=(class) aria-label=(lang.request()) {
+            div {
+                b { (lang.request()) } " " (lang.by(&record.who)) " "
+                @if let Some(at) = moment(Some(record.at_ms)) { (cx.when(at, zone)) }
+                ": " (record.why) br;
+                @if asked.is_empty() { (lang.asked_instances()) " " (record.target) }
+                @else { (lang.request_progress(waiting, running, failed, count(Progress::Over))) }
+                ul.entries { @for (_, item) in asked.iter().take(MAX_ITEMS) { (entry(cx, item)) } }
+                @if more > 0 { p.dim { (lang.and_more(more)) } }
+            }
+            div.acts { a.button href=(cx.with(&[("request", "")])) { (lang.close()) } }
+        }
+    }
+}
+
+/// Returns true if the target of an audit record has an item: all items, or a list of them, which
+/// can be shortened.
+fn covers(target: &str, item: u32) -> bool {
+    let one = format!("item {item}");
+    target == "all items" || target.split(", ").any(|part| part == one)
+}
+
+/// Returns the progress of an item. A request waits in its node until the items have it, and then
+/// in their records until they run.
+fn progress(job: &JobSnapshot, record: &AuditRecord, item: &ItemBrief) -> Progress {
+    let is_unread = job.view().requests().any(|(id, of)| {
+        let covers = of.is_none_or(|items| items.iter().any(|one| one.index() == item.item));
+        id == record.id && covers
+    });
+    if is_unread || item.requested {
+        Progress::Waiting
+    } else if item.running || item.orphaned {
+        Progress::Running
+    } else if item.failing {
+        Progress::Failed
+    } else {
+        Progress::Over
+    }
+}
+
+fn entry(cx: &Cx<'_>, item: &ItemBrief) -> Markup {
+    let (class, word) = item_state(cx, item);
+    let number = item.item.to_string();
+    html! {
+        li {
+            a href=(cx.with(&[("item", &number)])) { (cx.lang().item()) " " (number) } " "
+            @if item.requested { (pill("wait", &cx.lang().requested())) }
+            @else { (pill(class, &word)) }
+            @if let Some(on) = &item.runs_on { " " span.dim { (cx.lang().on()) } " " (instance(cx, on)) }
+            @if let Some(failure) = item.failure.as_deref().filter(|_| item.failing && !item.running) {
+                " " span.dim { (failure) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn target_of_a_record_has_its_items() {
+        for (target, item, expected) in [
+            ("all items", 7, true),
+            ("item 1, item 12", 12, true),
+            ("item 1, item 12", 2, false),
+            ("item 1, …", 1, true),
+            ("instance 10.0.0.1@-@7", 1, false),
+        ] {
+            assert_eq!(covers(target, item), expected, "{target} {item}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Chinese texts of events. The history has the English sentences that
+//! [`JobEvent`](coordination::JobEvent) writes. Texts of jobs and of other systems stay as written.
+
+use crate::pages::locale::Lang;
+
+/// Sentences and parts of them: the English pattern, in which `{}` stands for any text, and the
+/// Chinese one, in which `{0}` is the first of these texts. The first pattern that matches counts.
+const PATTERNS: [(&str, &str); 56] = [
+    ("joined as {}", "以 {0} 加入"),
+    ("{} left", "{0} 已离开"),
+    ("the connection to the registry is lost", "与注册中心的连接已中断"),
+    ("reconnected in the same session: no connection {}", "在同一会话中重新连接：{0} 无连接"),
+    ("the session of {} is lost", "{0} 的会话已失效"),
+    ("new session as {}: no connection {}", "以 {0} 开始新会话：{1} 无连接"),
+    ("became leader in term {}", "成为主节点，任期 {0}"),
+    ("is no longer the leader", "不再是主节点"),
+    ("resharded for {}: {} moved, {} pending ({})", "为 {0}重新分片：{1}移动，{2} 个待移动（{3}）"),
+    (
+        "the result of item {} under token {} does not count: another instance had taken the run over",
+        "分片 {0} 在令牌 {1} 下的结果无效：其运行已被其他实例接管",
+    ),
+    ("item {} was still running at {}", "分片 {0} 在{1}仍在运行"),
+    ("item {} missed the fire of {}: {}", "分片 {0} 漏掉了 {1} 的触发：{2}"),
+    ("missed the fire of {}: {}", "漏掉了 {0} 的触发：{1}"),
+    (
+        "the run of item {} for the fire of {} is orphaned and waits for a takeover: its holder {} is gone",
+        "分片 {0} 对 {1} 的触发的运行等待接管：其持有者 {2} 已离开",
+    ),
+    (
+        "the run of item {} for the fire of {} is orphaned and ends as interrupted: its holder {} is gone",
+        "分片 {0} 对 {1} 的触发的运行以中断结束：其持有者 {2} 已离开",
+    ),
+    ("sharding strategy failed: {}", "分片策略失败：{0}"),
+    ("stored configuration rejected: {}", "存储的配置被拒绝：{0}"),
+    ("request {} dropped: {}", "请求 {0} 被丢弃：{1}"),
+    ("transaction too large: {}", "事务过大：{0}"),
+    ("this instance's clock is {} s behind the registry's", "此实例的时钟比注册中心慢 {0} 秒"),
+    ("this instance's clock is {} s ahead of the registry's", "此实例的时钟比注册中心快 {0} 秒"),
+    ("this instance's clock agrees with the registry's again", "此实例的时钟与注册中心重新一致"),
+    (
+        "an error handler stopped the job on this server: {}",
+        "错误处理器停止了此服务器上的作业：{0}",
+    ),
+    (
+        "item {}: {} (by the schedule of configuration {}; configuration {} has replaced it meanwhile)",
+        "分片 {0}：{1}（按配置 {2} 的调度，其间已被配置 {3} 替换）",
+    ),
+    (
+        "item {}: {} (configuration {} came into force meanwhile)",
+        "分片 {0}：{1}（其间配置 {2} 生效）",
+    ),
+    ("item {}: 1 scheduled fire was not run: {}", "分片 {0}：1 次计划触发未运行：{1}"),
+    (
+        "item {}: {} scheduled fires were not run: {} to before {}",
+        "分片 {0}：{1} 次计划触发未运行：{2} 至 {3} 之前",
+    ),
+    (
+        "item {}: scheduled fires were not run: {} to before {}",
+        "分片 {0}：计划触发未运行：{1} 至 {2} 之前",
+    ),
+    ("1 scheduled fire was not run: {}", "1 次计划触发未运行：{0}"),
+    ("scheduled fires were not run: {} to before {}", "计划触发未运行：{0} 至 {1} 之前"),
+    ("{} scheduled fires were not run: {} to before {}", "{0} 次计划触发未运行：{1} 至 {2} 之前"),
+    ("the fire of {}", "{0} 的触发时"),
+    ("{} fires from {} to {}", "{1} 至 {2} 的 {0} 次触发时"),
+    ("the next fire came first", "下次触发先到"),
+    ("the registry could not be reached {}", "{0} 无法访问注册中心"),
+    ("the item was still running", "该分片仍在运行"),
+    ("the item is disabled", "该分片已禁用"),
+    ("the item is retired", "该分片已停用"),
+    (
+        "the Java instance that owns the item cannot take a parameter",
+        "拥有该分片的 Java 实例不接受参数",
+    ),
+    ("the instance is paused", "该实例已暂停"),
+    ("the server is disabled", "该服务器已禁用"),
+    ("the clock differs too much from the registry's", "时钟与注册中心相差过大"),
+    ("the instance is leaving", "该实例正在离开"),
+    ("its outcome is unknown: it may have reached the registry", "结果未知：它可能已到达注册中心"),
+    ("since {}", "自 {0} 起"),
+    ("from {} to {}", "{0} 至 {1}"),
+    ("1 instance", "1 个实例"),
+    ("{} instances", "{0} 个实例"),
+    ("{} items", "{0} 个分片"),
+    ("1 item", "1 个分片"),
+    ("the available instances changed", "可用实例已变化"),
+    ("the number of items changed", "分片数已变化"),
+    ("the strategy changed", "策略已变化"),
+    ("resharding was requested", "已请求重新分片"),
+    ("no items are assigned yet", "尚未分配分片"),
+    ("owners differ from the assignment", "所有者与分配不一致"),
+];
+
+impl Lang {
+    /// Returns the sentence of an event in the language, or as it is if it is unknown.
+    pub(crate) fn event(self, text: &str) -> String {
+        match self {
+            Self::English => text.to_owned(),
+            Self::Chinese => in_chinese(text).unwrap_or_else(|| text.to_owned()),
+        }
+    }
+}
+
+fn in_chinese(text: &str) -> Option<String> {
+    PATTERNS.iter().find_map(|(english, chinese)| {
+        let texts = matched(english, text)?;
+        // A text that itself has the sign of a place must not be replaced again.
+        let mut shown = String::new();
+        let mut rest = *chinese;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (place, after) = after.split_once('}')?;
+            let part = texts.get(place.parse::<usize>().ok()?)?;
+            shown.push_str(before);
+            shown.push_str(&Lang::Chinese.event(part));
+            rest = after;
+        }
+        Some(shown + rest)
+    })
+}
+
+/// Returns the texts in the places of a pattern. Each ends at the first match of what follows.
+fn matched<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
+    let mut parts = pattern.split("{}");
+    let mut rest = text.strip_prefix(parts.next()?)?;
+    let (mut found, parts) = (Vec::new(), parts.collect::<Vec<_>>());
+    let last = parts.len().checked_sub(1);
+    for (n, part) in parts.into_iter().enumerate() {
+        // The last part is at the end.
+        let at =
+            if Some(n) == last { rest.len().checked_sub(part.len())? } else { rest.find(part)? };
+        found.push(rest.get(..at)?);
+        rest = rest.get(at..)?.strip_prefix(part)?;
+    }
+    let is_complete = rest.is_empty() && found.iter().all(|one| !one.is_empty());
+    is_complete.then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use coordination::{FencingToken, FireRange, FireTime, JobEvent, MissReason, Outage};
+    use sharding::{InstanceId, ShardingItem};
+
+    use super::*;
+
+    #[test]
+    fn each_event_has_a_chinese_text() {
+        let (item, fire, token) = (ShardingItem::new(3), FireTime(1_000), FencingToken(4));
+        let instance = || InstanceId::new("10.0.0.1@-@7");
+        let outage = Outage { from_ms: 0, until_ms: Some(8_000) };
+        let reason = || "§".to_owned();
+        let missed = |item, reason| JobEvent::Missed { item, fire, reason };
+        let orphaned = |failover| JobEvent::Orphaned { item, fire, holder: instance(), failover };
+        let resharded = |moved, instances, reason: &str| JobEvent::Resharded {
+            moved,
+            deferred: 1,
+            instances,
+            reason: reason.to_owned(),
+        };
+        let waiting = |count| FireRange { first: fire, last: FireTime(9_000), count };
+        let events = [
+            JobEvent::Joined { instance: instance() },
+            JobEvent::Left { instance: instance() },
+            JobEvent::Suspended,
+            JobEvent::Reconnected { outage },
+            JobEvent::SessionLost { instance: instance() },
+            JobEvent::SessionStarted { instance: instance(), outage },
+            JobEvent::BecameLeader { term: 7 },
+            JobEvent::LostLeadership,
+            resharded(1, 1, "the number of items changed"),
+            resharded(2, 3, "the available instances changed"),
+            resharded(2, 3, "the strategy changed"),
+            resharded(2, 3, "resharding was requested"),
+            resharded(2, 3, "no items are assigned yet"),
+            resharded(2, 3, "owners differ from the assignment"),
+            JobEvent::Fenced { item, token },
+            JobEvent::MisfireNoted { item, waiting: waiting(1) },
+            JobEvent::MisfireNoted { item, waiting: waiting(5) },
+            missed(Some(item), MissReason::Superseded),
+            missed(None, MissReason::Paused),
+            missed(None, MissReason::StillRunning),
+            missed(None, MissReason::ItemDisabled),
+            missed(None, MissReason::ItemRetired),
+            missed(None, MissReason::ServerDisabled),
+            missed(None, MissReason::ClockDiffers),
+            missed(None, MissReason::Leaving),
+            missed(None, MissReason::ParameterNotCarried),
+            missed(None, MissReason::RegistryUnreachable(outage)),
+            missed(None, MissReason::RegistryUnreachable(Outage { until_ms: None, ..outage })),
+            orphaned(true),
+            orphaned(false),
+            JobEvent::StrategyFailed { reason: reason() },
+            JobEvent::ConfigRejected { reason: reason() },
+            JobEvent::CommitRefused { reason: reason() },
+            JobEvent::ClockDiffers { ahead_ms: 70_000 },
+            JobEvent::ClockDiffers { ahead_ms: -70_000 },
+            JobEvent::ClockAgrees,
+            JobEvent::Stopped { reason: reason() },
+        ];
+        for event in events {
+            let (text, shown) = (event.to_string(), Lang::Chinese.event(&event.to_string()));
+            assert_eq!(Lang::English.event(&text), text);
+            // Names of Java and the times are as they are.
+            let words = shown.replace("Java", "").replace(['T', 'Z'], "");
+            assert!(!words.contains(|c: char| c.is_ascii_alphabetic()), "{text}: {shown}");
+        }
+        let shown = Lang::Chinese.event(&resharded(2, 3, "the strategy changed").to_string());
+        assert_eq!(shown, "为 3 个实例重新分片：2 个分片移动，1 个待移动（策略已变化）");
+        assert_eq!(Lang::Chinese.event("the supplier answered 503"), "the supplier answered 503");
+    }
+}

@@ -1,0 +1,47 @@
+//! Programs that use the packed files, as users do.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use super::stage::Package;
+use super::{cargo_in, copy_folder, recreate};
+use crate::steps::run;
+use crate::{Error, workspace};
+
+/// Folder of the programs. Cargo does not see it as a part of this workspace.
+const SOURCES: &str = "xtask/src/package/consumers";
+/// The programs: one that needs each feature, one that needs single crates, and a service.
+const PROGRAMS: [&str; 3] = ["everything", "parts", "service"];
+
+/// Compiles and tests the programs against the unpacked packages.
+pub(super) fn test(folder: &Path, unpacked: &Path, packages: &[Package]) -> Result<(), Error> {
+    let consumers = folder.join("consumers");
+    for program in PROGRAMS {
+        let copy = consumers.join(program);
+        recreate(&copy)?;
+        copy_folder(&workspace().join(SOURCES).join(program), &copy)?;
+    }
+    let manifest = consumers.join("Cargo.toml");
+    fs::write(&manifest, workspace_of(unpacked, packages))
+        .map_err(Error::file("write", &manifest))?;
+    // The versions of other packages that the workspace was tested with.
+    let lock = workspace().join("Cargo.lock");
+    fs::copy(&lock, consumers.join("Cargo.lock")).map_err(Error::file("copy", &lock))?;
+    // All packages are resolved, and those of a service are compiled. Compiling all of them would
+    // take as long as the lints of the workspace.
+    run(cargo_in(&consumers).args(["test", "--package", "parts", "--package", "service"]))
+}
+
+/// Returns the manifest of a workspace of the programs. It replaces the packages of a registry by
+/// the unpacked files.
+fn workspace_of(unpacked: &Path, packages: &[Package]) -> String {
+    let mut text = format!("[workspace]\nresolver = \"3\"\nmembers = {PROGRAMS:?}\n");
+    text.push_str("\n[patch.crates-io]\n");
+    for Package { name, version, .. } in packages {
+        let path = unpacked.join(format!("{name}-{version}"));
+        writeln!(text, "{name} = {{ path = {:?} }}", path.display().to_string())
+            .expect("writing to a string cannot fail");
+    }
+    text
+}

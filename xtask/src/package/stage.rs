@@ -1,0 +1,264 @@
+//! The staged workspace: a copy of the crates that users depend on, with the names and manifests
+//! that they have on a registry of packages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
+
+use super::{copy_folder, recreate};
+use crate::Error;
+use crate::tidy::entries;
+
+/// Begin of the names on a registry. Names such as `trigger` are taken there by others.
+const FACADE: &str = "elastic-job";
+
+/// Parts of a crate's folder that are packed. Tests, benchmarks and examples use crates for
+/// development, which are not published.
+const PACKED: [&str; 5] = ["README.md", "assets", "build.rs", "migrations", "src"];
+
+/// Keys of a manifest that describe what is not packed.
+const UNPACKED_KEYS: [&str; 4] = ["bench", "dev-dependencies", "example", "test"];
+
+/// A crate of the workspace, and its package on a registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Package {
+    /// Name of the crate's folder, and of the crate in other manifests of the workspace.
+    crate_name: String,
+    /// Name on a registry.
+    pub(super) name: String,
+    pub(super) version: String,
+}
+
+/// Returns the name on a registry of a crate of the workspace.
+///
+/// `job-history` is `elastic-job-history`, without a second `job`.
+fn registry_name(crate_name: &str) -> String {
+    match crate_name {
+        FACADE => FACADE.to_owned(),
+        _ => format!("{FACADE}-{}", crate_name.strip_prefix("job-").unwrap_or(crate_name)),
+    }
+}
+
+/// Writes the staged workspace, and returns its packages by name.
+///
+/// The crates directly below `crates` are those that users depend on.
+pub(super) fn write(root: &Path, staged: &Path) -> Result<Vec<Package>, Error> {
+    let mut manifest = read(&root.join("Cargo.toml"))?;
+    let version = text_of(&manifest, &["workspace", "package", "version"], root)?;
+    let mut packages: Vec<_> = entries(&root.join("crates"))?
+        .iter()
+        .filter(|folder| folder.join("Cargo.toml").is_file())
+        .filter_map(|folder| folder.file_name()?.to_str())
+        .map(|name| Package {
+            crate_name: name.to_owned(),
+            name: registry_name(name),
+            version: version.clone(),
+        })
+        .collect();
+    packages.sort_by(|one, other| one.name.cmp(&other.name));
+    // Cargo's lock file and its target folder stay, so that a second run is fast.
+    recreate(&staged.join("crates"))?;
+    edit_workspace(&mut manifest, &packages);
+    write_file(&staged.join("Cargo.toml"), &manifest.to_string())?;
+    copy(&root.join("Cargo.lock"), &staged.join("Cargo.lock"))?;
+    for package in &packages {
+        write_package(root, staged, package)?;
+    }
+    Ok(packages)
+}
+
+/// Leaves only the packages in the manifest of the workspace, each with its name and version.
+fn edit_workspace(manifest: &mut DocumentMut, packages: &[Package]) {
+    let members: toml_edit::Array =
+        packages.iter().map(|package| format!("crates/{}", package.crate_name)).collect();
+    let workspace = &mut manifest["workspace"];
+    workspace["members"] = Item::Value(members.into());
+    if let Some(table) = workspace.as_table_like_mut() {
+        table.remove("exclude");
+    }
+    if let Some(table) = workspace["package"].as_table_like_mut() {
+        table.remove("publish");
+    }
+    // Settings for single packages speed up the tests of the workspace.
+    manifest.remove("profile");
+    let Some(dependencies) = manifest["workspace"]["dependencies"].as_table_like_mut() else {
+        return;
+    };
+    let local: Vec<String> = dependencies
+        .iter()
+        .filter(|(_, item)| item.get("path").is_some())
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    for name in local {
+        match packages.iter().find(|package| package.crate_name == name) {
+            Some(package) => name_package(dependencies, package),
+            None => {
+                dependencies.remove(&name);
+            }
+        }
+    }
+}
+
+/// Gives a dependency of the workspace the name and the version of its package.
+fn name_package(dependencies: &mut dyn TableLike, package: &Package) {
+    let Some(dependency) =
+        dependencies.get_mut(&package.crate_name).and_then(Item::as_inline_table_mut)
+    else {
+        return;
+    };
+    set(dependency, "package", &package.name);
+    set(dependency, "version", &package.version);
+    dependency.fmt();
+}
+
+fn set(table: &mut InlineTable, key: &str, text: &str) {
+    table.insert(key, Value::from(text));
+}
+
+/// Copies what is packed of a crate, and writes its manifest.
+fn write_package(root: &Path, staged: &Path, package: &Package) -> Result<(), Error> {
+    let from = root.join("crates").join(&package.crate_name);
+    let to = staged.join("crates").join(&package.crate_name);
+    fs::create_dir_all(&to).map_err(Error::file("create", &to))?;
+    for part in PACKED.map(Path::new) {
+        let source = from.join(part);
+        match (source.is_dir(), source.is_file()) {
+            (true, _) => copy_folder(&source, &to.join(part))?,
+            (_, true) => copy(&source, &to.join(part))?,
+            _ => {}
+        }
+    }
+    for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        copy(&root.join(license), &to.join(license))?;
+    }
+    let readme = to.join("README.md");
+    let text = fs::read_to_string(&readme).map_err(Error::file("read", &readme))?;
+    write_file(&readme, &without_local_links(&text))?;
+    let mut manifest = read(&from.join("Cargo.toml"))?;
+    edit_package(&mut manifest, package);
+    write_file(&to.join("Cargo.toml"), &manifest.to_string())
+}
+
+/// Gives a crate the name of its package. In code, it keeps its own name.
+fn edit_package(manifest: &mut DocumentMut, package: &Package) {
+    let table = &mut manifest["package"];
+    table["name"] = toml_edit::value(&package.name);
+    // It builds the documentation of each package that is published.
+    table["documentation"] = toml_edit::value(format!("https://docs.rs/{}", package.name));
+    if let Some(table) = table.as_table_like_mut() {
+        table.remove("publish");
+    }
+    let library = manifest.entry("lib").or_insert(toml_edit::table());
+    library["name"] = toml_edit::value(package.crate_name.replace('-', "_"));
+    for key in UNPACKED_KEYS {
+        manifest.remove(key);
+    }
+    // `[target.'cfg(unix)'.dev-dependencies]` and the like.
+    if let Some(targets) = manifest.get_mut("target").and_then(Item::as_table_like_mut) {
+        for (_, target) in targets.iter_mut() {
+            if let Some(target) = target.as_table_like_mut() {
+                target.remove("dev-dependencies");
+            }
+        }
+    }
+}
+
+/// Returns a page without the targets of links to files of the repository, which a package does not
+/// contain. The text of each link stays.
+fn without_local_links(page: &str) -> String {
+    let mut text = String::with_capacity(page.len());
+    let mut rest = page;
+    while let Some(start) = rest.find("](../") {
+        let opening = rest[..start].rfind('[');
+        let end = rest[start..].find(')').map(|length| start + length);
+        let (Some(opening), Some(end)) = (opening, end) else { break };
+        text.push_str(&rest[..opening]);
+        text.push_str(&rest[opening + 1..start]);
+        rest = &rest[end + 1..];
+    }
+    text + rest
+}
+
+fn read(path: &Path) -> Result<DocumentMut, Error> {
+    let text = fs::read_to_string(path).map_err(Error::file("read", path))?;
+    text.parse().map_err(|source| Error::Manifest { path: path.to_owned(), source })
+}
+
+fn text_of(manifest: &DocumentMut, keys: &[&str], root: &Path) -> Result<String, Error> {
+    let mut item = manifest.as_item();
+    for key in keys {
+        item = item.get(key).unwrap_or(&Item::None);
+    }
+    item.as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| Error::NoKey { key: keys.join("."), path: root.join("Cargo.toml") })
+}
+
+fn copy(from: &Path, to: &PathBuf) -> Result<(), Error> {
+    fs::copy(from, to).map(drop).map_err(Error::file("copy", from))
+}
+
+fn write_file(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(Error::file("write", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn registry_contract() -> Package {
+        Package {
+            crate_name: "reg-center".to_owned(),
+            name: registry_name("reg-center"),
+            version: "0.1.0".to_owned(),
+        }
+    }
+
+    #[test]
+    fn names_begin_with_that_of_the_facade() {
+        assert_eq!(registry_name("elastic-job"), "elastic-job");
+        assert_eq!(registry_name("trigger"), "elastic-job-trigger");
+        assert_eq!(registry_name("job-history"), "elastic-job-history");
+    }
+
+    #[test]
+    fn staged_workspace_has_the_packages_only() {
+        let text = "[workspace]\nmembers = [\"crates/reg-center\", \"xtask\"]\nexclude = [\"x\"]\n\
+                    [workspace.package]\nversion = \"0.1.0\"\npublish = false\n\
+                    [workspace.dependencies]\nreg-center = { path = \"crates/reg-center\" }\n\
+                    mutants = { path = \"crates/dev/mutants\" }\nserde = \"1\"\n\
+                    [profile.dev]\ndebug = 1\n";
+        let mut manifest: DocumentMut = text.parse().expect("it is TOML");
+        edit_workspace(&mut manifest, &[registry_contract()]);
+        let expected = "[workspace]\nmembers = [\"crates/reg-center\"]\n\
+                        [workspace.package]\nversion = \"0.1.0\"\n\
+                        [workspace.dependencies]\nreg-center = { path = \"crates/reg-center\", \
+                        package = \"elastic-job-reg-center\", version = \"0.1.0\" }\n\
+                        serde = \"1\"\n";
+        assert_eq!(manifest.to_string(), expected);
+    }
+
+    #[test]
+    fn staged_package_keeps_the_name_of_its_library() {
+        let text = "[package]\nname = \"reg-center\"\npublish.workspace = true\n\
+                    [[test]]\nname = \"it\"\n[dependencies]\nserde.workspace = true\n\
+                    [dev-dependencies]\nmutants.workspace = true\n\
+                    [target.'cfg(unix)'.dev-dependencies]\nrustix.workspace = true\n";
+        let mut manifest: DocumentMut = text.parse().expect("it is TOML");
+        edit_package(&mut manifest, &registry_contract());
+        let text = manifest.to_string();
+        assert!(text.contains("name = \"elastic-job-reg-center\""), "{text}");
+        assert!(text.contains("[lib]\nname = \"reg_center\""), "{text}");
+        for gone in ["publish", "test", "dev-dependencies", "mutants", "rustix"] {
+            assert!(!text.contains(gone), "{gone} is in {text}");
+        }
+    }
+
+    #[test]
+    fn links_to_files_of_the_repository_become_text() {
+        let page = "See [the page](../../docs/a.md), [this](https://example.org) and\n[`x`](../x).";
+        let expected = "See the page, [this](https://example.org) and\n`x`.";
+        assert_eq!(without_local_links(page), expected);
+    }
+}
