@@ -5,12 +5,12 @@ use std::fs;
 
 use crate::backend::Backend;
 use crate::steps::{Steps, cargo};
-use crate::{Error, interop, workspace};
+use crate::{Error, browser, interop, workspace};
 
 /// Builds and runs the benchmark with its own arguments.
 ///
 /// Figures and plot are kept in `target/bench`, in a folder for each registry. With `--java` the
-/// workers of both languages are built, too.
+/// workers of both languages are built, too. The measurement `console` is also taken in a browser.
 pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     let backend = backend(arguments)?;
     let has_java = arguments.iter().any(|argument| argument.starts_with("--java"));
@@ -33,6 +33,11 @@ pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     program.arg("--svg").arg(folder.join("ratios.svg"));
     steps.command("measurements", program.args(arguments))?;
     println!("figures and plot: {}", folder.display());
+    if arguments.iter().any(|argument| argument == "console") {
+        let is_quick = |argument: &&String| *argument == "--quick";
+        let options: Vec<String> = arguments.iter().filter(is_quick).cloned().collect();
+        browser::measure(&mut steps, &options)?;
+    }
     steps.end("cargo xtask bench")
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask browser`: tests of the console's pages in a real browser.
+//! `cargo xtask browser`: tests and measurements of the console's pages in a real browser.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,10 +21,16 @@ const TESTS: &str = "crates/job-console/browser";
 const PICTURES: &str = "docs/images/console";
 
 /// Runs the tests of the pages; arguments name their files. With `--pictures` makes the pictures of
-/// the documents instead.
+/// the documents instead, and with `--bench` measures the pages.
 pub(crate) fn test(arguments: &[String]) -> Result<(), Error> {
-    if arguments == ["--pictures"] {
-        return make_pictures();
+    match arguments {
+        [only] if only == "--pictures" => return make_pictures(),
+        [first, options @ ..] if first == "--bench" => {
+            let mut steps = Steps::begin();
+            measure(&mut steps, options)?;
+            return steps.end("cargo xtask browser");
+        }
+        _ => {}
     }
     let files: Vec<PathBuf> =
         arguments.iter().map(|name| test_file(name)).collect::<Result<_, _>>()?;
@@ -36,9 +42,19 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Error> {
 /// Installs missing programs, builds `ejob`, and runs the tests of these files, or of all.
 pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
     let mut node = prepare(steps)?;
-    // Each file starts a console and a browser, which share two processors.
-    node.args(["--test", "--test-concurrency=1", TEST_TIMEOUT]).args(files);
+    // Each file starts a console and a browser, which use less than one processor.
+    node.args(["--test", "--test-concurrency=2", TEST_TIMEOUT]).args(files);
     steps.command("pages in a browser", &mut node)
+}
+
+/// Measures a console of a generated namespace, built for release, and prints the figures with
+/// their goals.
+pub(crate) fn measure(steps: &mut Steps, options: &[String]) -> Result<(), Error> {
+    let build = || Programs::build("build --release -p bench --bin ejob-bench");
+    let programs = steps.step("build for measurements", build)?;
+    let mut node = in_copy_of_tests(steps)?;
+    node.env("EJOB_BENCH", programs.path("ejob-bench")?).arg("bench.mjs").args(options);
+    steps.command("measurements in a browser", &mut node)
 }
 
 fn make_pictures() -> Result<(), Error> {
@@ -51,11 +67,19 @@ fn make_pictures() -> Result<(), Error> {
 
 /// Returns a command of Node in a copy of the tests, with a browser and a built `ejob`.
 fn prepare(steps: &mut Steps) -> Result<Command, Error> {
-    let browser = steps.step("browser", ensure_browser)?;
-    steps.step("Node", ensure_node)?;
     steps.step("ZooKeeper", zookeeper::ensure)?;
     let build = || Programs::build_as_tested("--bin ejob --bin zookeeper-fixture");
     let programs = steps.step("build", build)?;
+    let mut node = in_copy_of_tests(steps)?;
+    node.env("EJOB", programs.path("ejob")?).env("USER", "anna");
+    node.env("EJOB_TEST_ZOOKEEPER", programs.path("zookeeper-fixture")?);
+    Ok(node)
+}
+
+/// Returns a command of Node in a copy of the tests, with a browser.
+fn in_copy_of_tests(steps: &mut Steps) -> Result<Command, Error> {
+    let browser = steps.step("browser", ensure_browser)?;
+    steps.step("Node", ensure_node)?;
     // The packages of npm do not belong among the sources.
     let folder = workspace().join("target").join("console-browser");
     let mut copy = Command::new("sh");
@@ -66,9 +90,7 @@ fn prepare(steps: &mut Steps) -> Result<Command, Error> {
     install.args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder);
     steps.command("packages of the tests", &mut install)?;
     let mut node = Command::new("node");
-    node.env("EJOB", programs.path("ejob")?).env(BROWSER_VARIABLE, browser).env("USER", "anna");
-    node.env("EJOB_TEST_ZOOKEEPER", programs.path("zookeeper-fixture")?);
-    node.current_dir(&folder);
+    node.env(BROWSER_VARIABLE, browser).current_dir(&folder);
     Ok(node)
 }
 

@@ -128,8 +128,8 @@ const TASKS: &[Task] = &[
         run: bench::measure,
     },
     Task {
-        usage: "browser [--pictures] [NAME...]",
-        summary: "tests of the console in a browser, or pictures; installs Chromium and Node",
+        usage: "browser [--pictures] [--bench OPTION...] [NAME...]",
+        summary: "tests, pictures or figures of the console in a browser; installs Chromium and Node",
         run: browser::test,
     },
     Task {

@@ -1,7 +1,9 @@
-// A page that stays open during random operations and faults equals the page that a new tab loads.
+// A page that stays open during random operations and faults equals the page that a new tab loads,
+// and a reload of any address gives the same page.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { crawl } from './crawl.mjs'
 import { PATIENCE, browser, tab } from './harness.mjs'
 import { Namespace } from './registry.mjs'
 
@@ -123,3 +125,21 @@ for (const [seed, path] of PAGES.entries()) {
     await page.close()
   })
 }
+
+test('each address, with its filters, gives the same page after a reload', async () => {
+  const page = await tab(chromium)
+  const shown = async () => {
+    await page.waitForFunction(() => !document.body.dataset.stream || document.querySelector('#fresh.ok'))
+    return content(page)
+  }
+  for (const address of await crawl(chromium, namespace.console.address)) {
+    await page.goto(address)
+    const before = await shown()
+    await page.reload()
+    assert.equal(page.url(), address)
+    const after = await shown()
+    assert.ok(after === before, `${address}: ${difference(after, before)}`)
+  }
+  assert.deepEqual(page.faults, [])
+  await page.close()
+})

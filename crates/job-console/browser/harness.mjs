@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import puppeteer from 'puppeteer-core'
 
 /** Longest wait of a test, in milliseconds. Chromium and the console share a busy machine. */
@@ -19,8 +22,8 @@ export function variable(name) {
 /** A running program. */
 export class Program {
   /** Starts a program, and waits until it prints a line that matches. Its `match` is that of the line. */
-  static async start(path, words, pattern, stderr = 'inherit') {
-    const child = spawn(path, words, { stdio: ['ignore', 'pipe', stderr] })
+  static async start(path, words, pattern, { stdin = 'ignore', stderr = 'inherit' } = {}) {
+    const child = spawn(path, words, { stdio: [stdin, 'pipe', stderr] })
     const lines = createInterface({ input: child.stdout })
     const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
     for await (const line of lines) {
@@ -73,6 +76,17 @@ export class Console extends Ejob {
     const words = ['--listen', listen, ...(args.length ? args : ['--demo'])]
     return super.start(/http:\/\/127\.0\.0\.1:\d+\S*/, 'console', ...words)
   }
+}
+
+/** Writes a file of users with one of them, the administrator anna, and returns its path. */
+export async function usersFile(folder, password) {
+  const child = spawn(variable('EJOB'), ['console', 'hash'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(`${password}\n`)
+  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  const [hash] = /\$argon2id\S+/.exec(output)
+  const path = join(folder, 'users.toml')
+  await writeFile(path, `[[users]]\nname = "anna"\npassword = "${hash}"\nrole = "admin"\n`, { mode: 0o600 })
+  return path
 }
 
 /** Moves the focus by Tab until it is on an element that matches, which has to be visible there. */

@@ -57,6 +57,29 @@ test('a change in one browser appears in another one without a reload', async ()
   await acting.close()
 })
 
+test('the second of two browsers that edit a configuration is shown what the first one has written', async () => {
+  const other = await browser()
+  const [first, second] = [await tab(chromium), await tab(other)]
+  const submit = async (page, step) => Promise.all([page.waitForNavigation(), page.click(`main button[value=${step}]`)])
+  for (const [page, text] of [[first, 'of the first'], [second, 'of the second']]) {
+    await page.goto(`${home}/jobs/heartbeat/configuration/edit`)
+    await page.click('main [name=description]', { count: 3 })
+    await page.keyboard.type(text)
+    await submit(page, 'preview')
+    await page.type('main #act-why', `tested by the browser ${text}`)
+  }
+  await submit(first, 'write')
+  await submit(second, 'write')
+  assert.match(await second.$eval('main [role=alert]', (alert) => alert.innerText), /of the first/)
+  assert.equal(await second.$eval('main [name=description]', (field) => field.value), 'of the second')
+  await first.goto(`${home}/jobs/heartbeat/configuration`)
+  assert.match(await first.$eval('#document', (document) => document.textContent), /of the first/)
+  assert.deepEqual(first.faults, [])
+  assert.deepEqual(second.faults.filter((fault) => !fault.includes('412')), [])
+  await other.close()
+  await first.close()
+})
+
 /** Sends a request of the API from a page of the console. */
 async function api(page, method, path, body, headers = {}) {
   const address = `${home.replace('/n/', '/api/v1/namespaces/')}${path}`
@@ -132,8 +155,8 @@ test('the thirteenth tab loads beside twelve', async () => {
   for (const page of tabs) await page.close()
 })
 
-test('a page says that the console is gone and since when', async () => {
-  const short = await Console.start()
+test('a page says that the console is gone and since when, and follows the next one', async () => {
+  let short = await Console.start()
   const page = await tab(chromium)
   await page.bringToFront()
   await page.goto(`${short.address}/`)
@@ -141,7 +164,12 @@ test('a page says that the console is gone and since when', async () => {
   await short.end('SIGKILL')
   await page.waitForFunction(() => !document.getElementById('cut').hidden)
   assert.match(await page.$eval('#cut', (banner) => banner.innerText), /\d/)
+  await page.evaluate(() => { window.sameDocument = true })
+  short = await Console.at(new URL(short.address).host)
+  await page.waitForFunction(() => document.getElementById('cut').hidden && document.querySelector('#fresh.ok'))
+  assert.ok(await page.evaluate(() => window.sameDocument), 'the page was not loaded again')
   await page.close()
+  await short.end()
 })
 
 test('the tab of the placement follows the owners and keeps a form that is being filled in', async () => {

@@ -2,13 +2,24 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, browser, focus, tab } from './harness.mjs'
+import { Console, browser, tab } from './harness.mjs'
+import { LeftOver } from './leftover.mjs'
+import { WAYS } from './ways.mjs'
+
+/** Ways with the objects on which they operate. */
+const ROUNDS = [
+  { name: 'mouse', way: WAYS.mouse, job: 'archive-logs', server: '10.0.0.11' },
+  { name: 'keyboard', way: WAYS.keyboard, job: 'rebuild-index', server: '10.0.0.12' },
+]
 
 let running
 let chromium
 let home
+/** Another namespace, with a finding for each way. */
+let leftOver
 
 before(async () => {
+  leftOver = await LeftOver.start(ROUNDS.map(({ name }) => name))
   running = await Console.start()
   chromium = await browser()
   home = `${running.address}/n/demo`
@@ -17,128 +28,158 @@ before(async () => {
 after(async () => {
   await chromium?.close()
   await running?.end()
+  await leftOver?.end()
 })
 
-/** Ways to use a page: to follow a link, to fill a field, to tick a box, to send the form. */
-const WAYS = {
-  mouse: {
-    follow: async (page, selector) => {
-      const isHidden = await page.$eval(selector, (link) => Boolean(link.closest('details:not([open])')))
-      if (isHidden) await page.click('#acts details.menu summary')
-      await page.click(selector)
-    },
-    type: async (page, selector, text) => {
-      await page.click(selector, { count: 3 })
-      await page.keyboard.type(text)
-    },
-    tick: (page, selector) => page.click(selector),
-    send: (page, selector) => page.click(selector),
-  },
-  keyboard: {
-    follow: async (page, selector) => {
-      const isHidden = await page.$eval(selector, (link) => Boolean(link.closest('details:not([open])')))
-      if (isHidden) {
-        await focus(page, '#acts details.menu summary')
-        await page.keyboard.press('Enter')
-      }
-      await focus(page, selector)
-      await page.keyboard.press('Enter')
-    },
-    type: async (page, selector, text) => {
-      await focus(page, selector)
-      await page.keyboard.down('Control')
-      await page.keyboard.press('a')
-      await page.keyboard.up('Control')
-      await page.keyboard.type(text)
-    },
-    tick: async (page, selector) => {
-      await focus(page, selector)
-      await page.keyboard.press('Space')
-    },
-    send: async (page, selector) => {
-      await focus(page, selector)
-      await page.keyboard.press('Enter')
-    },
-  },
-}
+/** Operations of the API that no page offers. A job is created by an import. */
+const WITHOUT_PAGE = ['create_job', 'shut_down_instance', 'shut_down_server_of_job', 'remove_server_of_job']
+/** Operations of the API that a test has performed, each with its way. */
+const performed = new Set()
 
-/** The operations: the page, the operation, and the object whose removal has to be confirmed. */
+/**
+ * The operations that ask for a reason in a dialog or on a page: the operation of the API, the page,
+ * the end of the link's address, and the name whose removal has to be confirmed.
+ */
 function operations(job, server) {
+  const ofServer = (word) => `jobs/${job}/act/${word}?server=${server}`
   return [
-    [`jobs/${job}`, 'pause'],
-    [`jobs/${job}`, 'resume'],
-    [`jobs/${job}`, 'disable'],
-    [`jobs/${job}`, 'enable'],
-    [`jobs/${job}`, 'run'],
-    [`jobs/${job}?item=0`, 'disable?item=0'],
-    [`jobs/${job}?item=0`, 'enable?item=0'],
-    ['jobs/price-update', 'rerun'],
-    [`servers/${server}`, 'pause'],
-    [`servers/${server}`, 'resume'],
-    [`servers/${server}`, 'drain'],
-    [`servers/${server}`, 'enable'],
-    [`servers/${server}`, 'disable'],
-    [`servers/${server}`, 'enable'],
-    [`jobs/${job}`, 'shut-down'],
-    [`jobs/${job}`, 'remove', job],
-    [`servers/${server}`, 'shut-down'],
-    [`servers/${server}`, 'remove', server],
+    ['pause_job', `jobs/${job}`, 'act/pause'],
+    ['resume_job', `jobs/${job}`, 'act/resume'],
+    ['disable_job', `jobs/${job}`, 'act/disable'],
+    ['enable_job', `jobs/${job}`, 'act/enable'],
+    ['run_job', `jobs/${job}`, 'act/run'],
+    ['disable_items', `jobs/${job}?item=0`, 'act/disable?item=0'],
+    ['enable_items', `jobs/${job}?item=0`, 'act/enable?item=0'],
+    ['rerun_failed', 'jobs/price-update', 'act/rerun'],
+    ['pause_jobs', `jobs?q=${job}`, `act/pause?q=${job}`],
+    ['resume_jobs', `jobs?q=${job}`, `act/resume?q=${job}`],
+    ['disable_jobs', `jobs?q=${job}`, `act/disable?q=${job}`],
+    ['enable_jobs', `jobs?q=${job}`, `act/enable?q=${job}`],
+    ['run_jobs', `jobs?q=${job}`, `act/run?q=${job}`],
+    ['rerun_failed_of_jobs', 'jobs?q=price-update', 'act/rerun-failed?q=price-update'],
+    ['pause_server_of_job', `servers/${server}`, ofServer('pause')],
+    ['resume_server_of_job', `servers/${server}`, ofServer('resume')],
+    ['disable_server_of_job', `servers/${server}`, ofServer('disable')],
+    ['enable_server_of_job', `servers/${server}`, ofServer('enable')],
+    ['pause_server', `servers/${server}`, 'act/pause'],
+    ['resume_server', `servers/${server}`, 'act/resume'],
+    ['drain_server', `servers/${server}`, 'act/drain'],
+    ['enable_server', `servers/${server}`, 'act/enable'],
+    ['disable_server', `servers/${server}`, 'act/disable'],
+    ['enable_server', `servers/${server}`, 'act/enable'],
+    ['shut_down_job', `jobs/${job}`, 'act/shut-down'],
+    ['remove_job', `jobs/${job}`, 'act/remove', job],
+    ['shut_down_server', `servers/${server}`, 'act/shut-down'],
+    ['remove_server', `servers/${server}`, 'act/remove', server],
   ]
 }
 
+/** Adds a test of operations of the API by one way. */
+function operation(ids, { name }, perform) {
+  for (const id of ids) performed.add(`${id} by ${name}`)
+  test(`${ids.join(', ')} by ${name}`, async () => {
+    const page = await tab(chromium)
+    await perform(page)
+    await page.close()
+  })
+}
+
+/** Sends the form of a page, and waits for the next page. */
+function send(page, way, selector) {
+  return Promise.all([page.waitForNavigation(), way.send(page, selector)])
+}
+
 /** Waits until the audit log shows a reason. */
-async function isRecorded(page, why) {
-  await page.goto(`${home}/audit`)
+async function isRecorded(page, why, of = home) {
+  await page.goto(`${of}/audit`)
   await page.waitForFunction((why) => document.querySelector('main').innerText.includes(why), {}, why)
 }
 
-for (const [name, job, server] of [['mouse', 'archive-logs', '10.0.0.11'], ['keyboard', 'rebuild-index', '10.0.0.12']]) {
-  const way = WAYS[name]
+/** Requests an operation once. Returns false if it changed nothing. */
+async function attempt(page, way, [, place, end, confirmed], why) {
+  await page.goto(`${home}/${place}`)
+  // The links of an item and of a job on a server are beside other facts than those of the whole.
+  const within = end.includes('?item') ? '#item' : end.startsWith('act/') && !end.includes('?q=') ? '#acts' : 'main'
+  const selector = `${within} a[href$="${end}"]`
+  await page.waitForSelector(selector)
+  const isDialog = await page.$eval(selector, (link) => 'dialog' in link.dataset)
+  if (isDialog) await way.follow(page, selector)
+  else await Promise.all([page.waitForNavigation(), way.follow(page, selector)])
+  const form = isDialog ? 'dialog[open]' : 'main'
+  await page.waitForSelector(`${form} #act-why`)
+  await way.type(page, `${form} [name=why]`, why)
+  if (confirmed) {
+    await way.type(page, `${form} [name=name]`, confirmed)
+    if (await page.$(`${form} [name=alive]`)) await way.tick(page, `${form} [name=alive]`)
+  }
+  await send(page, way, `${form} form.act button[type=submit]`)
+  return !(await page.$eval('main', (main) => main.innerText)).includes('Nothing changes.')
+}
 
-  test(`a configuration is changed and restored by ${name}`, async () => {
-    const page = await tab(chromium)
-    const configuration = `${home}/jobs/${job}/configuration`
-    const next = async (selector) => Promise.all([page.waitForNavigation(), way.send(page, selector)])
-    await page.goto(configuration)
+for (const round of ROUNDS) {
+  const { name, way, job, server } = round
+
+  operation(['update_configuration', 'restore_configuration'], round, async (page) => {
+    await page.goto(`${home}/jobs/${job}/configuration`)
     const before = await page.$eval('#document', (document) => document.textContent)
     const edit = `a[href$="${job}/configuration/edit"]`
     await Promise.all([page.waitForNavigation(), way.follow(page, edit)])
     await way.type(page, 'main [name=description]', `changed by ${name}`)
-    await next('main form button[value=preview]')
+    await send(page, way, 'main form button[value=preview]')
     await way.type(page, 'main #act-why', `edited by ${name}`)
-    await next('main form button[value=write]')
+    await send(page, way, 'main form button[value=write]')
     await page.waitForFunction((text) => document.getElementById('document').textContent.includes(text), {}, `changed by ${name}`)
     await page.waitForSelector('#former a[href*="restore"]')
     await Promise.all([page.waitForNavigation(), way.follow(page, '#former a[href*="restore"]')])
     await way.type(page, 'main #act-why', `restored by ${name}`)
-    await next('main form button[value=write]')
+    await send(page, way, 'main form button[value=write]')
     await page.waitForFunction((text) => document.getElementById('document').textContent === text, {}, before)
     await isRecorded(page, `restored by ${name}`)
     assert.deepEqual(page.faults, [])
-    await page.close()
   })
 
-  for (const [index, [place, word, confirmed]] of operations(job, server).entries()) {
-    test(`${word} on ${place} by ${name}`, async () => {
-      const page = await tab(chromium)
-      const why = `${name} ${index}: ${word}`
+  operation(['silence_expectation', 'end_silence'], round, async (page) => {
+    const link = `a[href$="jobs/${job}/silence?expectation=failures"]`
+    const begun = `begin by ${name}`
+    for (const step of ['begin', 'end']) {
+      await page.goto(`${home}/alerts?q=${job}`)
+      await page.waitForSelector(link)
+      await way.follow(page, link)
+      await page.waitForSelector('dialog[open] #act-why')
+      await way.type(page, 'dialog[open] [name=why]', `${step} by ${name}`)
+      await send(page, way, `dialog[open] button[value=${step}]`)
+      await page.waitForFunction((link, begun, isSilent) => {
+        const row = document.querySelector(link)?.closest('tr')
+        return row && row.innerText.includes(begun) === isSilent
+      }, {}, link, begun, step === 'begin')
+    }
+    assert.deepEqual(page.faults, [])
+  })
+
+  operation(['import_jobs'], round, async (page) => {
+    const imported = `imported-by-${name}`
+    await page.goto(`${home}/transfer`)
+    const document = await page.evaluate(async (address, imported) => {
+      const { export: all } = await (await fetch(address)).json()
+      const model = all.jobs.find(({ job }) => job === 'newsletter')
+      return JSON.stringify({ ...all, jobs: [{ ...model, job: imported, document: model.document.replaceAll('newsletter', imported) }] })
+    }, `${running.address}/api/v1/namespaces/demo/export`, imported)
+    await way.paste(page, '#import-document', document)
+    await send(page, way, 'main button[value=preview]')
+    await way.type(page, 'main #act-why', `imported by ${name}`)
+    await send(page, way, 'main button[value=write]')
+    await page.goto(`${home}/jobs/${imported}`)
+    await isRecorded(page, `imported by ${name}`)
+    assert.deepEqual(page.faults, [])
+  })
+
+  for (const [index, row] of operations(job, server).entries()) {
+    const [id, place, end, confirmed] = row
+    operation([id], round, async (page) => {
+      const why = `${name} ${index}: ${id}`
       // Items that run at this moment have not failed yet, so that a rerun may change nothing.
-      for (let attempt = 0; ; attempt += 1) {
-        await page.goto(`${home}/${place}`)
-        // Operations on an item are beside its other facts.
-        const selector = `${word.includes('?item') ? '#item' : '#acts'} a[href$="act/${word}"]`
-        await page.waitForSelector(selector)
-        await way.follow(page, selector)
-        await page.waitForSelector('dialog[open] #act-why')
-        await way.type(page, 'dialog[open] [name=why]', why)
-        if (confirmed) {
-          await way.type(page, 'dialog[open] [name=name]', confirmed)
-          if (await page.$('dialog[open] [name=alive]')) await way.tick(page, 'dialog[open] [name=alive]')
-        }
-        await Promise.all([page.waitForNavigation(), way.send(page, 'dialog[open] button[type=submit]')])
-        const isDone = !(await page.$eval('main', (main) => main.innerText)).includes('Nothing changes.')
-        if (isDone) break
-        assert.ok(word === 'rerun' && attempt < 30, `${word} on ${place} changes nothing`)
+      for (let n = 0; !(await attempt(page, way, row, why)); n += 1) {
+        assert.ok(id.startsWith('rerun') && n < 30, `${end} on ${place} changes nothing`)
       }
       if (confirmed === job) {
         // The records of a job are removed with it.
@@ -150,7 +191,35 @@ for (const [name, job, server] of [['mouse', 'archive-logs', '10.0.0.11'], ['key
       // The page of a removed object can be loaded again before the answer to the form leads away.
       const isGone = (fault) => confirmed && fault.includes('404') && fault.endsWith(`/${confirmed})`)
       assert.deepEqual(page.faults.filter((fault) => !isGone(fault)), [])
-      await page.close()
     })
   }
+
+  operation(['repair_finding'], round, async (page) => {
+    const doctor = `${leftOver.home}/doctor?job=${name}`
+    await page.goto(doctor)
+    const link = `main a[href*="jobs/${name}/repair?"]`
+    await page.waitForFunction((link) => {
+      document.getElementById('more-show').click()
+      return document.querySelector(link)
+    }, {}, link)
+    await way.follow(page, link)
+    await page.waitForSelector('dialog[open] ol li')
+    await way.type(page, 'dialog[open] [name=why]', `repaired by ${name}`)
+    await send(page, way, 'dialog[open] button[type=submit]')
+    await isRecorded(page, `repaired by ${name}`, leftOver.home)
+    await page.goto(doctor)
+    assert.equal(await page.$(link), null, 'the finding is gone')
+    assert.deepEqual(page.faults, [])
+  })
 }
+
+test('each operation of the API is performed by each way, or has no page', async () => {
+  const { paths } = await (await fetch(`${running.address}/api/v1/openapi.json`)).json()
+  const all = Object.values(paths).flatMap((methods) => Object.entries(methods))
+  const changes = all.filter(([method]) => ['delete', 'patch', 'post', 'put'].includes(method))
+  const ids = changes.map(([, { operationId }]) => operationId)
+  assert.ok(ids.length > 0, 'the document has no operations')
+  const needed = ids.filter((id) => !WITHOUT_PAGE.includes(id)).flatMap((id) => ROUNDS.map(({ name }) => `${id} by ${name}`))
+  assert.deepEqual(needed.filter((one) => !performed.has(one)), [])
+  assert.deepEqual(WITHOUT_PAGE.filter((id) => !ids.includes(id)), [], 'these are not in the document')
+})

@@ -29,6 +29,16 @@ async function timeUntil(page, action, condition) {
   return performance.now() - began
 }
 
+test('a page on which nothing changes stays live', async () => {
+  const page = await tab(chromium)
+  await page.goto(`${namespace.home}/audit`)
+  await page.waitForFunction((limit) => performance.now() > 2 * limit, {}, LIMIT)
+  assert.ok(await page.$('#fresh.ok'), await page.$eval('#fresh', (fresh) => fresh.innerText))
+  assert.ok(await page.$eval('#cut', (banner) => banner.hidden))
+  assert.deepEqual(page.faults, [])
+  await page.close()
+})
+
 test('the begin and the end of an outage are shown within two seconds', async () => {
   const page = await tab(chromium)
   await page.goto(`${namespace.home}/jobs/report`)

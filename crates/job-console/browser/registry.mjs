@@ -68,7 +68,7 @@ export class Namespace {
     const namespace = new Namespace()
     namespace.folder = await mkdtemp(join(tmpdir(), 'ejob-browser-'))
     await writeFile(join(namespace.folder, 'jobs.toml'), JOBS)
-    namespace.server = await Program.start(variable('EJOB_TEST_ZOOKEEPER'), [], /^([\d.]+):(\d+)/, 'ignore')
+    namespace.server = await Program.start(variable('EJOB_TEST_ZOOKEEPER'), [], /^([\d.]+):(\d+)/, { stderr: 'ignore' })
     const [address, host, port] = namespace.server.match
     namespace.registry = `zk://${address}/jobs`
     await namespace.startWorker()
@@ -80,7 +80,7 @@ export class Namespace {
 
   async startWorker() {
     const args = ['worker', join(this.folder, 'jobs.toml'), '--registry', this.registry]
-    this.worker = await Program.start(variable('EJOB'), args, /^ready: /, 'ignore')
+    this.worker = await Program.start(variable('EJOB'), args, /^ready: /, { stderr: 'ignore' })
   }
 
   /** Ends the worker as a crash does, and starts it again. */

@@ -1,21 +1,72 @@
 // Makes the pictures of docs/console.md from the demonstration.
 
-import { mkdir } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Console, browser, tab } from './harness.mjs'
+import { Console, browser, tab, usersFile } from './harness.mjs'
+
+/** Maximum size of a picture, in bytes. */
+const MAX_BYTES = 150_000
+
+/** Silences an expectation, as an operator would. */
+async function silence(page, home) {
+  await page.goto(`${home}/alerts`)
+  await page.click('a[href$="jobs/price-update/silence?expectation=failures"]')
+  await page.waitForSelector('dialog[open] #act-why')
+  await page.type('#act-why', 'ben sets the currency back today')
+  await Promise.all([page.waitForNavigation(), page.click('dialog[open] button[value=begin]')])
+}
+
+/** Shows the plan of an import: one job is new, one differs, and the others are the same. */
+async function plan(page, home) {
+  await page.goto(`${home}/transfer`)
+  const document = await page.evaluate(async (address) => {
+    const { export: all } = await (await fetch(address)).json()
+    const model = all.jobs.find(({ job }) => job === 'daily-report')
+    const weekly = { ...model, job: 'weekly-report', document: model.document.replaceAll('daily-report', 'weekly-report') }
+    const jobs = all.jobs.map((one) => (
+      one.job === 'price-update' ? { ...one, document: one.document.replace('EURO', 'EUR') } : one
+    ))
+    return JSON.stringify({ ...all, jobs: [...jobs, weekly] })
+  }, home.replace('/n/', '/api/v1/namespaces/') + '/export')
+  await page.click('#import-document')
+  await page.keyboard.sendCharacter(document)
+  await page.click('#import-overwrite')
+  await Promise.all([page.waitForNavigation(), page.click('main button[value=preview]')])
+}
 
 const PICTURES = [
-  { name: 'overview', path: '', theme: 'light' },
-  { name: 'job', path: '/jobs/price-update', theme: 'light' },
+  { name: 'overview', path: '' },
+  { name: 'job', path: '/jobs/price-update' },
   { name: 'jobs-dark', path: '/jobs', theme: 'dark' },
   { name: 'job-phone', path: '/jobs/price-update', theme: 'dark', width: 360, height: 740 },
+  { name: 'timeline', path: '/timeline' },
+  { name: 'alerts', path: '/alerts', prepare: silence },
+  { name: 'transfer', prepare: plan },
 ]
+
+async function picture(chromium, folder, { name, address, prepare, ...options }) {
+  const page = await tab(chromium, { width: 1280, height: 800, ...options })
+  await page.bringToFront()
+  await prepare?.(page)
+  if (address) await page.goto(address)
+  const path = join(folder, `${name}.webp`)
+  await page.screenshot({ path, quality: 90 })
+  const { size } = await stat(path)
+  if (size > MAX_BYTES) throw new Error(`${path} has ${size} bytes; valid are up to ${MAX_BYTES}`)
+  await page.close()
+}
 
 const folder = process.argv[2]
 await mkdir(folder, { recursive: true })
-const running = await Console.start()
-const chromium = await browser()
+const private_ = await mkdtemp(join(tmpdir(), 'ejob-pictures-'))
+let running
+let locked
+let chromium
 try {
+  running = await Console.start()
+  locked = await Console.start('--demo', '--users', await usersFile(private_, 'shown in no picture'))
+  chromium = await browser()
   const first = await tab(chromium)
   await first.goto(`${running.address}/`)
   const home = first.url().replace(/\/$/, '')
@@ -24,14 +75,14 @@ try {
   await first.waitForSelector('.st.fail')
   await first.goto(`${home}`)
   await first.waitForFunction(() => document.querySelectorAll('main tbody tr').length >= 3)
-  for (const { name, path, ...options } of PICTURES) {
-    const page = await tab(chromium, { width: 1280, height: 800, ...options })
-    await page.bringToFront()
-    await page.goto(home + path)
-    await page.screenshot({ path: join(folder, `${name}.png`) })
-    await page.close()
+  for (const { path, prepare, ...options } of PICTURES) {
+    const address = path === undefined ? undefined : `${home}${path}`
+    await picture(chromium, folder, { address, prepare: prepare && ((page) => prepare(page, home)), ...options })
   }
+  await picture(chromium, folder, { name: 'sign-in', address: `${locked.address}/`, width: 640, height: 400 })
 } finally {
-  await chromium.close()
-  await running.end()
+  await chromium?.close()
+  await locked?.end()
+  await running?.end()
+  await rm(private_, { recursive: true, force: true })
 }

@@ -1,14 +1,11 @@
 // A page whose session has ended leads to the sign-in by itself, and the sign-in leads back.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
-import { Console, browser, tab, variable } from './harness.mjs'
+import { Console, browser, tab, usersFile } from './harness.mjs'
 
 const PASSWORD = 'correct horse battery'
 
@@ -19,10 +16,7 @@ let chromium
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ejob-browser-'))
-  const users = join(folder, 'users.toml')
-  const user = `[[users]]\nname = "anna"\npassword = "${await hash(PASSWORD)}"\nrole = "admin"\n`
-  await writeFile(users, user, { mode: 0o600 })
-  arguments_ = ['--demo', '--users', users]
+  arguments_ = ['--demo', '--users', await usersFile(folder, PASSWORD)]
   running = await Console.start(...arguments_)
   chromium = await browser()
 })
@@ -32,13 +26,6 @@ after(async () => {
   await running?.end()
   await rm(folder, { recursive: true, force: true })
 })
-
-async function hash(password) {
-  const child = spawn(variable('EJOB'), ['console', 'hash'], { stdio: ['pipe', 'pipe', 'inherit'] })
-  child.stdin.end(`${password}\n`)
-  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
-  return /\$argon2id\S+/.exec(output)[0]
-}
 
 async function signIn(page) {
   await page.waitForSelector('input[type=password]')

@@ -60,6 +60,8 @@ enum Process {
     ReadModel { jobs: u32, items: u32 },
     #[command(name = "console-views", hide = true)]
     Views { jobs: u32, items: u32 },
+    #[command(name = "console-site", hide = true)]
+    Site { jobs: u32, items: u32 },
 }
 
 /// Available measurements.
@@ -123,6 +125,7 @@ async fn main() -> ExitCode {
         Some(Process::Views { jobs, items }) => measure::console::views::in_a_process(jobs, items)
             .await
             .map(|figures| println!("{figures}")),
+        Some(Process::Site { jobs, items }) => measure::console::site::serve(jobs, items).await,
         None => run(&line).await,
     };
     match outcome {

@@ -193,7 +193,8 @@ impl Follower {
 }
 
 fn beat() -> Event {
-    Event::default().event("beat").data("")
+    // A browser drops events without data.
+    Event::default().event("beat").data("beat")
 }
 
 /// Returns markup in a template of its own: a parser reads rows of a table only in one that begins

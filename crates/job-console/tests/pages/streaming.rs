@@ -55,6 +55,11 @@ async fn stream_of_a_quiet_page_is_silent_but_for_its_beat() {
     assert!(stream.next().await.contains("<template>"));
     let next = stream.next().await;
     assert!(next.contains("event: beat"), "{next}");
+    // A browser drops events without data, and takes the stream for cut.
+    assert!(
+        next.lines().any(|line| line.len() > "data: ".len() && line.starts_with("data: ")),
+        "{next}"
+    );
 }
 
 #[tokio::test]

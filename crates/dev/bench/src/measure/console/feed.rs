@@ -28,6 +28,8 @@ pub(crate) struct Size {
 
 /// Instances of each job.
 const INSTANCES: u32 = 3;
+/// Time between two fires, in milliseconds.
+const DAY_MS: u64 = 86_400_000;
 /// One item in this number runs.
 const RUNS_EACH: u32 = 20;
 /// Number of nodes that are sent before the reader runs. A registry client delivers a namespace in
@@ -86,7 +88,7 @@ pub(crate) struct Source {
     size: Size,
     config: String,
     revision: u64,
-    /// Fire time of the generated records, in milliseconds since 1970 UTC.
+    /// Time of the snapshot, in milliseconds since 1970 UTC.
     begin_ms: u64,
 }
 
@@ -98,10 +100,11 @@ impl Source {
         let registry =
             Arc::new(Fed { center, feed: Mutex::new(Some(feed)), reads: AtomicU64::new(0) });
         let mut config = JobConfig::new(JobName::new("job")?, size.items);
-        config.cron = Some("0 * * * * ?".to_owned());
+        // No item is late while a measurement lasts.
+        config.cron = Some("0 0 0 * * ?".to_owned());
         config.java = JavaSettings::of(coordination::Dialect::V3);
         let config = encode_config(&config);
-        let begin_ms = u64::try_from(Timestamp::now().as_millisecond())?;
+        let begin_ms = now_ms()?;
         Ok((Self { sender, size, config, revision: 0, begin_ms }, registry))
     }
 
@@ -143,7 +146,7 @@ impl Source {
             self.entry(job, &format!("/sharding/{item}"), String::new())?;
             self.entry(job, &format!("/sharding/{item}/instance"), owner)?;
             let runs = item % RUNS_EACH == 0;
-            let record = self.ledger(item, runs, 0);
+            let record = ledger(item, runs, 0, self.begin_ms);
             self.entry(job, &format!("/ledger/{item}"), record)?;
             if runs {
                 let holder = instance_id(item % INSTANCES);
@@ -160,9 +163,10 @@ impl Source {
         Ok(())
     }
 
-    /// Sends a change of an item's record: it runs if `round` is even.
+    /// Sends a change of an item's record: it runs if `round` is even. The run began at this
+    /// moment, so that a page shows the time of the change.
     pub(crate) fn change(&mut self, job: u32, item: u32, round: u32) -> Outcome<Revision> {
-        let data = self.ledger(item, round.is_multiple_of(2), round);
+        let data = ledger(item, round.is_multiple_of(2), round, now_ms()?);
         let node = self.node(job, &format!("/ledger/{item}"), data, round)?;
         let revision = node.stat.modified;
         self.sender.send(Change::Put(node));
@@ -182,23 +186,27 @@ impl Source {
         };
         Ok(Node { path, data: data.into(), stat })
     }
+}
 
-    /// Returns the record of an item. Each round has another token.
-    fn ledger(&self, item: u32, runs: bool, round: u32) -> String {
-        let fire = self.begin_ms;
-        let times =
-            format!(r#""last":{fire},"previous":{},"next":{}"#, fire - 60_000, fire + 60_000);
-        let (began, token) = (fire + 3, 100 + round);
-        let common = format!(r#""token":{token},{times},"config":0,"began":{began}"#);
-        if runs {
-            let holder = instance_id(item % INSTANCES);
-            let run = format!(r#""holder":"{holder}","fire":{fire},"source":"NORMAL""#);
-            format!(r#"{{"v":1,"state":"running",{run},{common},"outcome":"succeeded"}}"#)
-        } else {
-            let ended = began + 250;
-            format!(r#"{{"v":1,"state":"idle",{common},"outcome":"succeeded","ended":{ended}}}"#)
-        }
+/// Returns the record of an item whose run began at this time. Each round has another token.
+fn ledger(item: u32, runs: bool, round: u32, began: u64) -> String {
+    let (previous, next) = (began - DAY_MS, began + DAY_MS);
+    let times = format!(r#""last":{began},"previous":{previous},"next":{next}"#);
+    let token = 100 + round;
+    let common = format!(r#""token":{token},{times},"config":0,"began":{began}"#);
+    if runs {
+        let holder = instance_id(item % INSTANCES);
+        let run = format!(r#""holder":"{holder}","fire":{began},"source":"NORMAL""#);
+        format!(r#"{{"v":1,"state":"running",{run},{common},"outcome":"succeeded"}}"#)
+    } else {
+        let ended = began + 250;
+        format!(r#"{{"v":1,"state":"idle",{common},"outcome":"succeeded","ended":{ended}}}"#)
     }
+}
+
+/// Returns the present time, in milliseconds since 1970 UTC.
+fn now_ms() -> Outcome<u64> {
+    Ok(u64::try_from(Timestamp::now().as_millisecond())?)
 }
 
 /// Returns the name of a job.

@@ -1,10 +1,12 @@
 //! The read model of the console at size: memory, loading, changes, and the list of jobs.
 //!
 //! In reading order: this file (settings, targets) · `feed` (the generated namespace) · `model`
-//! (the figures of one size, in a process of its own) · `views` (pages and answers of the console).
+//! (the figures of one size, in a process of its own) · `views` (pages and answers of the console)
+//! · `site` (a console for measurements in a browser).
 
 pub(crate) mod feed;
 pub(crate) mod model;
+pub(crate) mod site;
 pub(crate) mod views;
 
 use std::env;

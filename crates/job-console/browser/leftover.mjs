@@ -1,0 +1,44 @@
+// A namespace whose only worker has crashed before it read the manual requests for its jobs.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Console, Ejob } from './harness.mjs'
+
+/** A console of a registry in a file. After the end of the worker's session the requests are findings. */
+export class LeftOver {
+  /** Requests a run of each job, which no instance performs. */
+  static async start(jobs) {
+    const left = new LeftOver()
+    left.folder = await mkdtemp(join(tmpdir(), 'ejob-browser-'))
+    const file = join(left.folder, 'jobs.toml')
+    const job = (name) => `[[jobs]]\nname = "${name}"\nsharding_total_count = 1\nscript = { command = "true" }\n`
+    await writeFile(file, jobs.map(job).join('\n'))
+    const registry = ['--registry', `sqlite:${join(left.folder, 'registry.db')}`]
+    left.worker = await Ejob.start(/ready.*/, 'worker', file, ...registry)
+    left.console = await Console.start(...registry)
+    left.home = `${left.console.address}/n/default`
+    // A stopped worker has a session for a while, but reads nothing.
+    left.worker.child.kill('SIGSTOP')
+    for (const name of jobs) await left.request(name)
+    await left.worker.end('SIGKILL')
+    return left
+  }
+
+  async request(job) {
+    const answer = await fetch(`${this.console.address}/api/v1/namespaces/default/jobs/${job}/run`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({ reason: 'browser test' }),
+    })
+    const text = await answer.text()
+    assert.equal(answer.status, 200, text)
+  }
+
+  async end() {
+    await this.console?.end()
+    await this.worker?.end('SIGKILL')
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,61 @@
+// Ways to use a page: to follow a link, to fill a field, to tick a box, to send the form.
+
+import { focus } from './harness.mjs'
+
+/** Returns the selector of the closed menu that has a link, if there is one. */
+function menuOf(page, selector) {
+  return page.$eval(selector, (link) => {
+    const menu = link.closest('details.menu:not([open])')
+    return menu && `#${menu.closest('[id]').id} details.menu summary`
+  })
+}
+
+export const WAYS = {
+  mouse: {
+    follow: async (page, selector) => {
+      const menu = await menuOf(page, selector)
+      if (menu) await page.click(menu)
+      await page.click(selector)
+    },
+    type: async (page, selector, text) => {
+      await page.click(selector, { count: 3 })
+      await page.keyboard.type(text)
+    },
+    paste: async (page, selector, text) => {
+      await page.click(selector)
+      await page.keyboard.sendCharacter(text)
+    },
+    tick: (page, selector) => page.click(selector),
+    send: (page, selector) => page.click(selector),
+  },
+  keyboard: {
+    follow: async (page, selector) => {
+      const menu = await menuOf(page, selector)
+      if (menu) {
+        await focus(page, menu)
+        await page.keyboard.press('Enter')
+      }
+      await focus(page, selector)
+      await page.keyboard.press('Enter')
+    },
+    type: async (page, selector, text) => {
+      await focus(page, selector)
+      await page.keyboard.down('Control')
+      await page.keyboard.press('a')
+      await page.keyboard.up('Control')
+      await page.keyboard.type(text)
+    },
+    paste: async (page, selector, text) => {
+      await focus(page, selector)
+      await page.keyboard.sendCharacter(text)
+    },
+    tick: async (page, selector) => {
+      await focus(page, selector)
+      await page.keyboard.press('Space')
+    },
+    send: async (page, selector) => {
+      await focus(page, selector)
+      await page.keyboard.press('Enter')
+    },
+  },
+}
