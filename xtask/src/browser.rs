@@ -8,6 +8,8 @@ use crate::program::Programs;
 use crate::steps::Steps;
 use crate::{Error, workspace, zookeeper};
 
+/// Longest time of a test, in milliseconds: one that hangs must not hang all.
+const TEST_TIMEOUT: &str = "--test-timeout=600000";
 /// Path of Debian's browser.
 const BROWSER: &str = "/usr/bin/chromium";
 /// Variable with the path of another browser of the Chromium family.
@@ -41,7 +43,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Error> {
 pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
     let mut node = prepare(steps)?;
     // Each file starts a console and a browser, which use less than one processor.
-    node.args(["--test", "--test-concurrency=2"]).args(files);
+    node.args(["--test", "--test-concurrency=2", TEST_TIMEOUT]).args(files);
     steps.command("pages in a browser", &mut node)
 }
 

@@ -43,11 +43,11 @@ pub(crate) enum Error {
     #[error("{installing}\n  downloading a pinned release by Maven: {downloading}")]
     NoZookeeper { installing: String, downloading: String },
     #[error(
-        "{} differs from the pinned hash and is not used; \
+        "{} has the SHA-256 {found} instead of the pinned {pinned}, and is not used; \
          set ZOOKEEPER_HOME to an unpacked release",
         .path.display()
     )]
-    WrongHash { path: PathBuf, source: Box<Error> },
+    WrongHash { path: PathBuf, found: String, pinned: String },
     #[error("`{command}` reports {found:?}; at least {needed} is needed")]
     Version { command: String, found: String, needed: String },
     #[error("`{line}` has built no program `{name}`")]

@@ -279,15 +279,23 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// Room for the other fields of a form with a file, in bytes.
+const RESERVE = 8192;
+
 // A file is read into a field of its form, so that the form is the same without this script.
 for (const file of document.querySelectorAll("input[type=file][data-into]")) {
   file.closest(".field").hidden = false;
   file.addEventListener("change", async () => {
     const chosen = file.files[0];
-    const isTooLarge = chosen?.size > Number(file.dataset.max);
+    const max = Number(file.dataset.max);
+    // A larger file is not read: its form is not smaller.
+    const text = chosen && chosen.size <= max ? await chosen.text() : "";
+    // In a form, most signs of JSON take three bytes, and so does the end of a line twice.
+    const sent = String(new URLSearchParams({ "": text.replace(/\r?\n/g, "\r\n") })).length;
+    const isTooLarge = chosen?.size > max || sent + RESERVE > max;
     file.setCustomValidity(isTooLarge ? file.dataset.fault : "");
     if (isTooLarge) file.reportValidity();
-    else if (chosen) $(file.dataset.into).value = await chosen.text();
+    else if (chosen) $(file.dataset.into).value = text;
   });
 }
 

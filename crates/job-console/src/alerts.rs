@@ -120,16 +120,31 @@ impl Alerts {
         self.watcher.get_or_init(|| view);
     }
 
+    /// Returns the watcher of this process while it has not ended: its states are old afterwards.
+    fn running(&self) -> Option<&WatchView> {
+        self.watcher.get().filter(|watcher| watcher.ended().is_none())
+    }
+
     /// Returns true if this process judges all expectations.
     pub(crate) fn judges(&self) -> bool {
+        self.running().is_some()
+    }
+
+    /// Returns true if the console was started with a watcher.
+    pub(crate) fn has_watcher(&self) -> bool {
         self.watcher.get().is_some()
+    }
+
+    /// Returns the reason why the watcher of this process has ended.
+    pub(crate) fn ended(&self) -> Option<&str> {
+        self.watcher.get()?.ended()
     }
 
     /// Returns the known expectations in the order of jobs and kinds.
     ///
     /// Without a watcher in this process, these are the stored violations and the silences.
     pub(crate) fn rows(&self, now: Timestamp) -> Vec<Row> {
-        let judged = self.watcher.get().map(WatchView::assessments).unwrap_or_default();
+        let judged = self.running().map(WatchView::assessments).unwrap_or_default();
         let mut rows: BTreeMap<(String, ConditionKind), Row> = BTreeMap::new();
         for row in judged.into_iter().map(Row::of) {
             rows.insert((row.job.clone(), row.expectation), row);

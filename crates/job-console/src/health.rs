@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use operations::Freshness;
 use serde::Serialize;
 
+use crate::alerts::Alerts;
 use crate::namespaces::Namespaces;
 
 #[derive(Serialize)]
@@ -18,18 +19,30 @@ struct Health {
     status: &'static str,
     /// `loading`, `current` or `stale` by namespace.
     namespaces: BTreeMap<String, &'static str>,
+    /// `running`, or `ended` with the reason, for each watcher of this process by namespace.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    watchers: BTreeMap<String, String>,
 }
 
 /// Answers 200 once each namespace was read, otherwise 503.
 ///
 /// A namespace whose registry does not answer later is `stale`, and still 200: another console
-/// would not show more.
+/// would not show more. The same holds for a watcher of this process that has ended.
 pub(crate) async fn health(State(namespaces): State<Arc<Namespaces>>) -> Response {
     let state = |freshness| match freshness {
         Freshness::Loading => "loading",
         Freshness::Current => "current",
         Freshness::Stale { .. } => "stale",
     };
+    let state_of_watcher = |alerts: &Alerts| match alerts.ended() {
+        Some(reason) => format!("ended: {reason}"),
+        None => "running".to_owned(),
+    };
+    let watchers = namespaces
+        .all()
+        .filter(|namespace| namespace.alerts.has_watcher())
+        .map(|namespace| (namespace.name.clone(), state_of_watcher(&namespace.alerts)))
+        .collect();
     let namespaces: BTreeMap<_, _> = namespaces
         .all()
         .map(|namespace| (namespace.name.clone(), state(namespace.live.freshness())))
@@ -38,5 +51,5 @@ pub(crate) async fn health(State(namespaces): State<Arc<Namespaces>>) -> Respons
         true => (StatusCode::SERVICE_UNAVAILABLE, "loading"),
         false => (StatusCode::OK, "ready"),
     };
-    (code, Json(Health { status, namespaces })).into_response()
+    (code, Json(Health { status, namespaces, watchers })).into_response()
 }

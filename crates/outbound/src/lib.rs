@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod bounded;
 mod causes;
 #[cfg(feature = "client")]
 mod client;
@@ -8,6 +9,7 @@ mod permissions;
 mod secret;
 mod syntax;
 
+pub use bounded::read_text;
 pub use causes::with_causes;
 #[cfg(feature = "client")]
 pub use client::{Limits, http_client};

@@ -4,15 +4,14 @@
 use std::env::VarError;
 use std::fmt;
 use std::fs::File;
-use std::io::Read as _;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use crate::Invalid;
+use crate::{Invalid, read_text};
 
-/// Maximum size of a secret file, in bytes. A larger file is surely the wrong one.
-const MAX_FILE_BYTES: u64 = 64 * 1024;
+/// Maximum size of a secret file, in KiB. A larger file is surely the wrong one.
+const MAX_FILE_KIB: u64 = 64;
 
 /// A text of a definition that may refer to secrets.
 ///
@@ -185,15 +184,8 @@ fn variable(name: &str) -> Result<String, SecretError> {
 
 /// Reads a secret file. The blocking read is acceptable, because these files are small and local.
 fn file(path: &str) -> Result<String, SecretError> {
-    let read = || {
-        let mut text = String::new();
-        let n_bytes = File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
-        if n_bytes as u64 > MAX_FILE_BYTES {
-            return Err(std::io::Error::other(format!("it is larger than {MAX_FILE_BYTES} bytes")));
-        }
-        Ok(text)
-    };
-    let text = read().map_err(|source| SecretError::File { path: path.to_owned(), source })?;
+    let read = File::open(path).and_then(|file| read_text(file, MAX_FILE_KIB));
+    let text = read.map_err(|source| SecretError::File { path: path.to_owned(), source })?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }

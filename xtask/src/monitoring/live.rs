@@ -105,10 +105,20 @@ impl Stage {
     /// Waits until an expression has a result.
     fn await_series(&mut self, awaited: &'static str, expression: &str) -> Result<(), Error> {
         let Self { prometheus, promtool, .. } = self;
-        let exists = |prometheus: &ServerProcess| {
-            query(prometheus, promtool, expression).is_ok_and(|found| !found.is_empty())
-        };
-        Ok(prometheus.wait_until(awaited, LIMIT, exists)?)
+        // Prometheus refuses queries while it starts, so an error ends the wait only at its limit.
+        let mut last = None;
+        let waited = prometheus.wait_until(awaited, LIMIT, |prometheus| {
+            let found = query(prometheus, promtool, expression);
+            let exists = found.as_ref().is_ok_and(|found| !found.is_empty());
+            last = found.err();
+            exists
+        });
+        match (waited, last) {
+            (Err(waited), Some(error)) => {
+                Err(Error::Monitoring(format!("{waited}; the last query failed: {error}")))
+            }
+            (waited, _) => Ok(waited?),
+        }
     }
 
     /// Fails unless an expression has a result, or none.

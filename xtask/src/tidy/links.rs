@@ -30,7 +30,8 @@ fn dead(root: &Path, page: &Source, pages: &[&Source]) -> Vec<Violation> {
         let target = resolve(&page.path, file);
         let target_page = pages.iter().find(|page| page.path == target);
         let is_heading = |page: &&&Source| anchors(&page.text).any(|anchor| anchor == heading);
-        let rule = if target_page.is_none() && !root.join(&target).exists() {
+        let is_file = !target.starts_with("..") && root.join(&target).exists();
+        let rule = if target_page.is_none() && !is_file {
             "link leads to no file"
         } else if !heading.is_empty() && target_page.filter(is_heading).is_none() {
             "link leads to no heading"
@@ -93,7 +94,8 @@ fn anchors(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns the path, from the root of the workspace, of a link's file. An empty one is the page.
+/// Returns the path, from the root of the workspace, of a link's file. An empty one is the page,
+/// and one above the root begins with `..`.
 pub(crate) fn resolve(page: &str, file: &str) -> String {
     if file.is_empty() {
         return page.to_owned();
@@ -103,7 +105,7 @@ pub(crate) fn resolve(page: &str, file: &str) -> String {
     for part in file.split('/') {
         match part {
             "" | "." => {}
-            ".." => drop(parts.pop()),
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
             part => parts.push(part),
         }
     }
@@ -128,13 +130,14 @@ mod tests {
         let other = page("crates/a/README.md", "# A `code` word\n```\n# no heading\n```\n");
         let no_file = ["README.md:1 link leads to no file".to_owned()];
         let no_heading = ["README.md:1 link leads to no heading".to_owned()];
-        let rows: [(&str, &[String]); 10] = [
+        let rows: [(&str, &[String]); 11] = [
             ("[a](crates/a/README.md) and [b](./crates/../crates/a/README.md)", &[]),
             ("[a](crates/a/README.md#a-code-word)", &[]),
             ("[a](https://example.com/x) `[b](gone.md)`", &[]),
             ("[a](#here) [`code`](#here)\n## Here", &[]),
             ("```text\n[a](gone.md)\n```", &[]),
             ("[a](gone.md)", &no_file),
+            ("[a](../crates/a/README.md)", &no_file),
             ("[`code`](gone.md)", &no_file),
             ("[a](../crates/b/README.md)", &no_file),
             ("[a](crates/a/README.md#no-heading)", &no_heading),

@@ -1,14 +1,14 @@
 //! The pinned ZooKeeper release, downloaded jar by jar from Maven's configured repository.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use sha2::{Digest as _, Sha256};
 use zookeeper_fixture::Installation;
 
 use crate::Error;
-use crate::steps::{line, run};
+use crate::steps::run;
 
 /// Maven goal that copies an artifact to a folder.
 const COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy";
@@ -85,22 +85,13 @@ fn file_name(artifact: &str) -> String {
     format!("{}-{}.jar", part(), part())
 }
 
-/// Compares a file with its hash by `sha256sum`, which is part of coreutils.
+/// Compares a file with its SHA-256.
 fn check_hash(file: &Path, sha256: &str) -> Result<(), Error> {
-    let mut command = Command::new("sha256sum");
-    command.args(["--check", "--status", "-"]).stdin(Stdio::piped());
-    let line = line(&command);
-    let start_error = |source| Error::Start { line: line.clone(), source };
-    let mut checker = command.spawn().map_err(start_error)?;
-    let mut input = checker.stdin.take().expect("the input is piped");
-    writeln!(input, "{sha256}  {}", file.display()).map_err(Error::file("check", file))?;
-    drop(input);
-    match checker.wait().map_err(Error::file("check", file))? {
-        status if status.success() => Ok(()),
-        status => Err(Error::WrongHash {
-            path: file.to_owned(),
-            source: Box::new(Error::Command { line, status }),
-        }),
+    let bytes = fs::read(file).map_err(Error::file("check", file))?;
+    let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    match found == sha256 {
+        true => Ok(()),
+        false => Err(Error::WrongHash { path: file.to_owned(), found, pinned: sha256.to_owned() }),
     }
 }
 

@@ -5,7 +5,7 @@ mod server;
 mod zookeeper;
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -192,12 +192,7 @@ impl ConnectArguments {
 
 /// Reads a file with one secret of at most 64 KiB: a larger file is surely the wrong one.
 pub(crate) fn secret_file(path: &Path) -> io::Result<String> {
-    const MAX_BYTES: u64 = 64 * 1024;
-    let mut text = String::new();
-    let n_bytes = File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    if n_bytes as u64 > MAX_BYTES {
-        return Err(io::Error::other("it has more than 64 KiB"));
-    }
+    let text = outbound::read_text(File::open(path)?, 64)?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 

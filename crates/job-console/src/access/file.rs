@@ -2,12 +2,11 @@
 
 use std::fmt;
 use std::fs::{self, File, Metadata};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use outbound::SyntaxFault;
+use outbound::{SyntaxFault, read_text};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -152,12 +151,8 @@ fn read(path: &Path) -> Result<(String, Stamp), String> {
     // Of the open file, so that it cannot be replaced between the check and the reading.
     let metadata = file.metadata().map_err(|error| format!("cannot be examined: {error}"))?;
     check_mode(&metadata)?;
-    let mut text = String::new();
-    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| format!("cannot be read: {error}"))?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(format!("has more than {MAX_BYTES} bytes"));
-    }
+    let text =
+        read_text(file, MAX_BYTES / 1024).map_err(|error| format!("cannot be read: {error}"))?;
     Ok((text, Stamp::of(&metadata)))
 }
 

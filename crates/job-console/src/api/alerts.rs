@@ -37,6 +37,11 @@ pub(super) struct Alerts {
     /// True if this console runs a watcher, so that all expectations are listed. Otherwise, the
     /// list has the violations that the sender has stored, and the silences.
     judges_all: bool,
+    /// Reason why the watcher of this console has ended; null if it runs, or if there is none.
+    watcher_ended: Option<String>,
+    /// Stored documents of watchers that cannot be read, each with its path and the reason. Their
+    /// violations and silences are not listed.
+    unreadable: Vec<String>,
     /// A page of expectations, in the order of jobs and kinds.
     #[serde(flatten)]
     page: Page<AlertDetail>,
@@ -126,8 +131,13 @@ pub(super) async fn list_alerts(live: Live, Query(query): Query<AlertsQuery>) ->
     let rows = rows.filter(|row| job.as_ref().is_none_or(|job| row.job == *job));
     let keyed = rows.map(|row| ((row.job.clone(), row.expectation.to_string()), row));
     let page = paging.select(keyed).map(AlertDetail::from);
-    let (sender, judges_all) = (alerts.stored.sender(), alerts.judges());
-    Ok(fresh.answer(Alerts { sender, judges_all, page }))
+    Ok(fresh.answer(Alerts {
+        sender: alerts.stored.sender(),
+        judges_all: alerts.judges(),
+        watcher_ended: alerts.ended().map(str::to_owned),
+        unreadable: alerts.stored.unreadable(),
+        page,
+    }))
 }
 
 /// A silence to begin; a former one of the expectation is replaced.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::extract::Form;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -13,7 +12,7 @@ use super::act::{is_done, result};
 use super::configure::preview::confirmation;
 use super::cx::Cx;
 use super::jobs;
-use super::request::{Fault, PageRequest, field};
+use super::request::{Fault, Form, PageRequest, field};
 use super::shell::{Body, Section};
 use super::widgets::pill;
 use crate::api::scan;
@@ -68,10 +67,7 @@ pub(super) async fn show(request: PageRequest) -> Answer<Response> {
     Request::of(&request)?.preview(StatusCode::OK, false, None).await
 }
 
-pub(super) async fn submit(
-    page: PageRequest,
-    Form(fields): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
+pub(super) async fn submit(page: PageRequest, Form(fields): Form) -> Answer<Response> {
     let request = Request::of(&page)?;
     page.confirm_age(&fields)?;
     if field(&fields, "digest") != Some(&*request.digest) {

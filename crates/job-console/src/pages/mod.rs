@@ -107,7 +107,7 @@ pub(crate) fn add(routes: Routes) -> Routes {
 }
 
 /// A request: its address, its reader, and its time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) address: Address,
     pub(crate) root: String,
@@ -115,6 +115,8 @@ pub(crate) struct Asked {
     pub(crate) caller: Caller,
     /// The caller has signed in at a page of the console.
     pub(crate) can_sign_out: bool,
+    /// The page is rendered for its stream.
+    pub(crate) is_stream: bool,
     pub(crate) now: Timestamp,
 }
 
@@ -138,6 +140,7 @@ impl Asked {
             address,
             caller,
             can_sign_out: false,
+            is_stream: false,
             now: Timestamp::now(),
         }
     }
@@ -166,7 +169,7 @@ impl Asked {
             source: namespace,
             age: namespace.map_or(Age::Current, |one| Age::of(one.live.freshness(), self.now)),
             now: self.now,
-            is_stream: false,
+            is_stream: self.is_stream,
             fragments: RefCell::default(),
         }
     }

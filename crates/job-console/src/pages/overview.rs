@@ -12,7 +12,7 @@ use super::history::{Past, Runs};
 use super::reasons;
 use super::shell::{Body, Section};
 use super::summary::{Since, late, moment};
-use super::widgets::{attention_class, empty, outcome_class, pill, since};
+use super::widgets::{attention_class, empty, history_fault, outcome_class, pill, since};
 
 /// Maximum number of rows in the list of problems. The list of jobs has them all.
 const MAX_PROBLEMS: usize = 50;
@@ -206,7 +206,7 @@ fn day(cx: &Cx<'_>, past: &Past) -> Markup {
             &lang.no_history_hint(),
             Some("ejob console --history sqlite:history.db"),
         ),
-        Past::Failed(fault) => html! { p.warn { (lang.history_failed()) " " (fault) } },
+        Past::Failed(fault) => history_fault(cx, fault),
         Past::Day { counts, failed, .. } => html! {
             (outcomes(cx, counts))
             @if failed.is_empty() { p.dim { (lang.no_failures()) } } @else { (failures(cx, failed)) }

@@ -1,7 +1,6 @@
 //! Stores the preferences of a reader in cookies.
 
 use axum::Extension;
-use axum::extract::Form;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, Method, Uri};
 use axum::response::Response;
@@ -9,6 +8,7 @@ use axum::routing::post;
 
 use super::prefs::{NAMES, Prefs};
 use super::query::{local, root_of};
+use super::request::Form;
 use super::see_other;
 use crate::access::{Caller, Permission};
 use crate::problem::{Answer, Problem};
@@ -22,11 +22,7 @@ pub(super) fn add(routes: Routes) -> Routes {
     routes.page(Permission::View, &Method::POST, "/preferences", post(store))
 }
 
-async fn store(
-    Extension(_): Extension<Caller>,
-    uri: Uri,
-    Form(given): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
+async fn store(Extension(_): Extension<Caller>, uri: Uri, Form(given): Form) -> Answer<Response> {
     let value = |name: &str| given.iter().find(|(key, _)| key == name).map(|(_, value)| &**value);
     let back = value("back").and_then(local).unwrap_or_default();
     let mut response = see_other(&root_of(&uri), back);

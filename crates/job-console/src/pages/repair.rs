@@ -1,6 +1,5 @@
 //! The repair of one finding: its steps as a dry run, and the guarded transaction.
 
-use axum::extract::Form;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -11,7 +10,7 @@ use super::act::result;
 use super::configure::preview::confirmation;
 use super::cx::Cx;
 use super::query::encoded;
-use super::request::{Fault, PageRequest, field};
+use super::request::{Fault, Form, PageRequest, field};
 use super::shell::{Body, Section};
 use crate::access::Permission;
 use crate::bulk::digest;
@@ -124,10 +123,7 @@ fn page(
     })
 }
 
-pub(super) async fn submit(
-    request: PageRequest,
-    Form(fields): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
+pub(super) async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
     let found = found(&request)?;
     request.confirm_age(&fields)?;
     if field(&fields, "digest") != Some(&*digest_of(&found)) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::FromRequestParts;
+use axum::extract::{self, FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
@@ -17,12 +17,33 @@ use super::{Asked, html, see_other};
 use crate::console::Shared;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::{Answer, Problem};
+use crate::server::MAX_BODY_BYTES;
 
 /// Fields of a form.
 pub(super) type Fields = [(String, String)];
 
 pub(super) fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+}
+
+/// The fields of a form in the body of a request. A body that is no form is a problem, as all other
+/// faults of a page are, and not a line of plain text.
+#[derive(Debug)]
+pub(super) struct Form(pub(super) Vec<(String, String)>);
+
+impl<S: Send + Sync> FromRequest<S> for Form {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Answer<Self> {
+        let read = extract::Form::from_request(request, state).await;
+        let extract::Form(fields) = read.map_err(|rejection| {
+            let text = rejection.body_text();
+            let detail =
+                format!("the form cannot be read: {text}; valid are up to {MAX_BODY_BYTES} bytes");
+            Problem::new(rejection.status(), "invalid-form", detail)
+        })?;
+        Ok(Self(fields))
+    }
 }
 
 /// Why a request is answered by its form: the field, and the fault with the valid values.
@@ -39,11 +60,11 @@ impl From<InvalidConfig> for Fault {
 }
 
 /// A request about a namespace.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct PageRequest {
     pub(super) asked: Asked,
     pub(super) namespace: Arc<Namespace>,
-    namespaces: Arc<Namespaces>,
+    pub(super) namespaces: Arc<Namespaces>,
 }
 
 impl FromRequestParts<Shared> for PageRequest {

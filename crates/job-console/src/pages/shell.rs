@@ -237,7 +237,8 @@ fn fresh(cx: &Cx<'_>) -> Markup {
     element
 }
 
-/// Returns the banner about old data: of the registry, and of the stream (shown by the script).
+/// Returns the banner about old data: of the registry, of a watcher that has ended, and of the
+/// stream (shown by the script).
 fn banner(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
     let element = html! {
@@ -246,6 +247,9 @@ fn banner(cx: &Cx<'_>) -> Markup {
                 Age::Current => {},
                 Age::Loading => { p.banner { (lang.loading_banner()) } },
                 Age::Stale(since) => { p.banner { (lang.stale_banner()) " " (cx.when(since, None)) } },
+            }
+            @if let Some(reason) = cx.source.and_then(|namespace| namespace.alerts.ended()) {
+                p.banner { (lang.watcher_ended()) " " span lang="en" { (reason) } }
             }
         }
     };

@@ -18,17 +18,18 @@ use operations::Updates;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep};
 
+use super::Asked;
 use super::cx::Fragment;
 use super::history::Past;
 use super::prefs::Prefs;
 use super::query::{Address, root_of};
+use super::request::PageRequest;
 use super::shell::register_frame;
-use super::summary::Summary;
 use super::view::View;
-use super::{Asked, Cx};
 use crate::access::Caller;
+use crate::api::scan;
 use crate::findings::Findings;
-use crate::namespaces::{Namespace, Namespaces};
+use crate::namespaces::Namespaces;
 use crate::problem::{Answer, Problem};
 
 /// Maximum number of streams at the same time. Each is a visible tab of a browser.
@@ -60,15 +61,13 @@ impl Default for Streams {
 
 /// One open stream.
 struct Follower {
-    namespaces: Arc<Namespaces>,
-    namespace: Arc<Namespace>,
+    request: PageRequest,
     view: View,
-    asked: Asked,
     updates: Updates,
     /// Changes of the stored state of watchers.
     watched: watch::Receiver<u64>,
     /// Last answer of the history. Nothing is sent before the first one.
-    past: Option<Past>,
+    past: Option<Arc<Past>>,
     question: Option<BoxFuture<'static, Past>>,
     asked_at: Option<Instant>,
     sent: Sent,
@@ -103,14 +102,12 @@ pub(super) async fn stream(
     let prefs = Prefs::of(&address, &headers);
     let (root, now) = (root_of(&page), Timestamp::now());
     // The menu with the sign-out is no part of the stream.
-    let asked = Asked { address, root, prefs, caller, can_sign_out: false, now };
+    let asked = Asked { is_stream: true, address, root, prefs, caller, can_sign_out: false, now };
     let follower = Follower {
         updates: namespace.live.updates(INTERVAL),
         watched: namespace.alerts.stored.changes(),
-        namespaces,
-        namespace,
+        request: PageRequest { asked, namespace, namespaces },
         view,
-        asked,
         past: None,
         question: None,
         asked_at: None,
@@ -144,7 +141,7 @@ impl Follower {
         tokio::select! {
             Some(past) = answer => {
                 self.question = None;
-                self.past = Some(past);
+                self.past = Some(Arc::new(past));
             }
             update = self.updates.next(), if self.past.is_some() => {
                 if update.is_none() {
@@ -171,23 +168,27 @@ impl Follower {
 
     /// Asks the history for what the page shows.
     fn ask(&self) -> BoxFuture<'static, Past> {
-        let (namespace, view) = (Arc::clone(&self.namespace), self.view.clone());
-        let (address, now) = (self.asked.address.clone(), Timestamp::now());
+        let (namespace, view) = (Arc::clone(&self.request.namespace), self.view.clone());
+        let (address, now) = (self.request.asked.address.clone(), Timestamp::now());
         async move { Past::of(namespace.history.as_ref(), &view, &address, now).await }.boxed()
     }
 
     async fn render(&mut self) -> Answer<String> {
-        self.asked.now = Timestamp::now();
-        let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
-        Findings::refresh(&self.namespace).await;
-        let summary = Summary::of(&self.namespace, self.asked.now);
-        let cx = Cx { is_stream: true, ..self.asked.cx(Some(&self.namespace), &names, &summary) };
-        let jobs = self.view.snapshots(&self.namespace)?;
-        let past = self.past.as_ref().unwrap_or(&Past::Unasked);
-        let body = self.view.body(&cx, &jobs, past)?;
-        register_frame(&cx, body.section);
-        let content = format!("<div id=\"content\">{}</div>", body.main.0);
-        Ok(self.sent.changes(cx.fragments.into_inner(), &content))
+        self.request.asked.now = Timestamp::now();
+        Findings::refresh(&self.request.namespace).await;
+        let (request, view, past) = (self.request.clone(), self.view.clone(), self.past.clone());
+        // The same work as that of the page itself, which can take long.
+        let rendered = scan(move || {
+            request.with_cx(|cx| {
+                let jobs = view.snapshots(&request.namespace)?;
+                let body = view.body(cx, &jobs, past.as_deref().unwrap_or(&Past::Unasked))?;
+                register_frame(cx, body.section);
+                let content = format!("<div id=\"content\">{}</div>", body.main.0);
+                Ok::<_, Problem>((cx.fragments.take(), content))
+            })
+        });
+        let (fragments, content) = rendered.await??;
+        Ok(self.sent.changes(fragments, &content))
     }
 }
 
@@ -272,6 +273,7 @@ mod tests {
 
     use super::*;
     use crate::access::Role;
+    use crate::namespaces::Namespace;
 
     #[tokio::test(start_paused = true)]
     async fn history_without_an_answer_delays_neither_beats_nor_changes() {
@@ -280,13 +282,12 @@ mod tests {
         let uri: Uri = "/n/orders/jobs".parse().unwrap();
         let caller = Caller { name: "anna".to_owned(), role: Role::Viewer, jobs: "*".to_owned() };
         let asked = Asked::new(&uri, &HeaderMap::new(), caller);
+        let asked = Asked { is_stream: true, ..asked };
         let mut follower = Follower {
             view: View::at(&asked.address).unwrap(),
             updates: namespace.live.updates(INTERVAL),
             watched: namespace.alerts.stored.changes(),
-            namespaces: Arc::default(),
-            namespace,
-            asked,
+            request: PageRequest { asked, namespace, namespaces: Arc::default() },
             past: None,
             question: Some(futures_util::future::pending().boxed()),
             asked_at: Some(Instant::now()),
@@ -298,7 +299,7 @@ mod tests {
         drop(follower.next().await);
         assert!(begun.elapsed() <= BEAT, "{:?}", begun.elapsed());
         assert!(follower.sent.ids.is_empty(), "the page is sent with the first answer");
-        follower.past = Some(Past::None);
+        follower.past = Some(Arc::new(Past::None));
         while follower.sent.ids.is_empty() {
             drop(follower.next().await);
             assert!(begun.elapsed() < 4 * BEAT, "the change of the first snapshot is not sent");

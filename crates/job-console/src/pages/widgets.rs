@@ -11,6 +11,11 @@ use crate::access::Permission;
 /// Number of rows of one page of a list.
 pub(crate) const PAGE: usize = 50;
 
+/// Returns the reason why the history does not answer.
+pub(crate) fn history_fault(cx: &Cx<'_>, fault: &str) -> Markup {
+    html! { p.why.bad { (cx.lang().history_failed()) " " span lang="en" { (fault) } } }
+}
+
 /// Returns a state as a coloured word. The style sheet puts a sign before it.
 pub(crate) fn pill(class: &str, word: &str) -> Markup {
     html! { span class={ "st " (class) } { (word) } }

@@ -21,8 +21,9 @@ pub struct Limits {
     /// If all places are taken, the connection that has been idle for longest is closed for the
     /// next one.
     pub max_connections: usize,
-    /// Time in which the headers of a request arrive, and for which an idle connection is kept
-    /// open. Default 30 s.
+    /// Time in which the headers of a request arrive, then its body, and for which an idle
+    /// connection is kept open. The body has 1 s more for each 64 KiB that have arrived. Default
+    /// 30 s.
     pub idle: Duration,
     /// Time from the headers of a request to those of its answer. Default 60 s.
     pub answer: Duration,

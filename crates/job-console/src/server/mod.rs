@@ -1,8 +1,10 @@
 //! The server of a router: HTTP/1.1 over TCP, within bounds.
 //!
 //! In reading order: `limits` · this file (connections and the end) · `requests` (bounds of one
-//! request) · `progress` (where a connection is in its exchange).
+//! request) · `body` (time of a request's body) · `progress` (where a connection is in its
+//! exchange).
 
+mod body;
 mod limits;
 mod progress;
 mod requests;

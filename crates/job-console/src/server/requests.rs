@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_http::compression::CompressionLayer;
 use tower_http::limit::RequestBodyLimitLayer;
-use tower_http::timeout::RequestBodyTimeoutLayer;
 
+use super::body::Timely;
 use super::progress::Tracker;
 use super::{Limits, MAX_BODY_BYTES};
 use crate::problem::{Problem, panic_text};
@@ -32,7 +32,6 @@ pub(super) fn within(router: Router, limits: Limits, changes: TaskTracker) -> Ro
         .layer(CompressionLayer::new())
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(RequestBodyLimitLayer::new(MAX_BODY_BYTES))
-        .layer(RequestBodyTimeoutLayer::new(limits.idle))
         .layer(middleware::from_fn_with_state((limits, changes), bounded))
 }
 
@@ -49,6 +48,7 @@ async fn bounded(
     }
     let limit = limits.answer_to(request.method());
     let is_change = !request.method().is_safe();
+    let request = request.map(|body| Body::new(Timely::new(body, limits.idle)));
     // The request is gone after a panic, so that no half of its state is seen.
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
     let answer = async move { answer.await.unwrap_or_else(|panic| panicked(&*panic, is_change)) };

@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use job_console::Console;
 use job_watch::{WatchFile, Watcher};
+use reg_center::{Lifetime, MemoryRegistry, NodePath, RegistryCenter as _, Txn};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
 
 use super::lists::create;
 use super::markup::faults;
 use super::world::World;
+use crate::support::for_local_browser;
 
 const ALERTS: &str = "/n/orders/alerts";
 const SILENCE: &str = "/n/orders/jobs/job-000/silence?expectation=instances_at_least";
@@ -86,6 +91,52 @@ async fn stored_violations_are_shown_and_silenced_by_a_form() {
     let answer = world.post(SILENCE, "step=end&why=done").await;
     assert_eq!(answer.headers["location"], "../../../../n/orders/alerts");
     world.until("n/orders/alerts", |page| !is_silenced(page)).await;
+}
+
+#[tokio::test]
+async fn unreadable_documents_of_watchers_are_named() {
+    let world = World::empty().await;
+    create(&world, 1).await;
+    let path = NodePath::parse("/watch@-@state/jobs/job-000").unwrap();
+    let damaged = Txn::new().create(path, "{", Lifetime::Persistent);
+    assert!(world.registry.connect().commit(damaged).await.unwrap().is_committed());
+    let is_shown = |page: &str| page.contains("/watch@-@state/jobs/job-000 cannot be read: ");
+    world.until("n/orders/alerts", is_shown).await;
+    assert_eq!(faults(&world.get(ALERTS).await.text), [""; 0]);
+    let all = world.get("/api/v1/namespaces/orders/alerts").await.text;
+    let all: serde_json::Value = serde_json::from_str(&all).unwrap();
+    assert!(is_shown(all["unreadable"][0].as_str().unwrap()), "{all}");
+}
+
+#[tokio::test]
+async fn end_of_the_watcher_is_shown_and_its_states_are_not() {
+    let registry = MemoryRegistry::new();
+    let file = WatchFile::parse(FILE).unwrap();
+    let watcher = Watcher::new(file, Arc::new(registry.connect()), "host@7");
+    let console = Console::new().namespace("orders", Arc::new(registry.connect()), None).unwrap();
+    let console = console.watcher("orders", watcher.view()).unwrap();
+    let router = for_local_browser(console.router());
+    let get = async |path: &str| {
+        let request = Request::get(path).header("host", "localhost").body(Body::empty()).unwrap();
+        let answer = router.clone().oneshot(request).await.unwrap();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        String::from_utf8(body.to_vec()).unwrap()
+    };
+    let health = get("/health").await;
+    assert!(health.contains(r#""watchers":{"orders":"running"}"#), "{health}");
+    let stop = CancellationToken::new();
+    stop.cancel();
+    watcher.run(stop).await.unwrap();
+    let health = get("/health").await;
+    assert!(health.contains(r#""watchers":{"orders":"ended: it was stopped"}"#), "{health}");
+    for path in [ALERTS, "/n/orders"] {
+        let page = get(path).await;
+        assert_eq!(faults(&page), [""; 0]);
+        assert!(page.contains("The watcher of this console has ended"), "{page}");
+        assert!(page.contains("it was stopped"), "{page}");
+    }
+    let all = get("/api/v1/namespaces/orders/alerts").await;
+    assert!(all.contains(r#""judges_all":false,"watcher_ended":"it was stopped""#), "{all}");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Operations by forms: preview, reason, record, result.
 
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
 use coordination::ServerState;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -103,6 +104,25 @@ async fn operation_without_a_reason_changes_nothing() {
     }
     let job = world.job("report").await;
     assert!(job.view().servers().all(|(_, state)| state == ServerState::Enabled));
+}
+
+#[tokio::test]
+async fn body_that_is_no_form_is_a_problem_with_a_page() {
+    let world = World::with_jobs().await;
+    for path in [
+        "/preferences",
+        "/n/orders/jobs/report/act/pause",
+        "/n/orders/jobs/report/silence?expectation=late_after",
+        "/n/orders/jobs/report/configuration/edit",
+        "/n/orders/transfer",
+    ] {
+        let request = Request::post(path).header("accept", "text/html");
+        let request = request.header("content-type", "text/plain").body(Body::from("why=x"));
+        let answer = world.send(request.unwrap()).await;
+        assert_eq!(answer.status, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{path}: {}", answer.text);
+        assert!(answer.text.contains("the form cannot be read: "), "{path}: {}", answer.text);
+        assert_eq!(faults(&answer.text), [""; 0], "{path}");
+    }
 }
 
 #[tokio::test]

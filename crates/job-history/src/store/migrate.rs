@@ -20,7 +20,7 @@ struct Step {
     mysql: &'static str,
 }
 
-const STEPS: [Step; 2] = [
+const STEPS: [Step; 3] = [
     Step {
         version: 1,
         sqlite: include_str!("../../migrations/sqlite/0001_tables.sql"),
@@ -32,6 +32,12 @@ const STEPS: [Step; 2] = [
         sqlite: include_str!("../../migrations/sqlite/0002_gap_count.sql"),
         postgres: include_str!("../../migrations/postgres/0002_gap_count.sql"),
         mysql: include_str!("../../migrations/mysql/0002_gap_count.sql"),
+    },
+    Step {
+        version: 3,
+        sqlite: include_str!("../../migrations/sqlite/0003_fire_by_outcome.sql"),
+        postgres: include_str!("../../migrations/postgres/0003_fire_by_outcome.sql"),
+        mysql: include_str!("../../migrations/mysql/0003_fire_by_outcome.sql"),
     },
 ];
 

@@ -108,6 +108,20 @@ fn fire_conditions(query: &FireQuery) -> Conditions {
         .when("instance = ?", query.instance.as_ref().map(InstanceId::as_str))
 }
 
+/// Returns the query of a page of fires, with one row more than the page.
+fn fires_sql(query: &FireQuery, limit: u32, after: Option<&FireCursor>) -> (String, Vec<Value>) {
+    let cursor = after.map(|c| [c.fire_ms.into(), c.job.as_str().into(), c.item.into()]);
+    let mut conditions = fire_conditions(query).after(["fire_ms", "job", "item"], cursor);
+    let (outcome, reason) = shown_outcome();
+    let sql = format!(
+        "SELECT job, item, fire_ms, {outcome}, {reason}, source, token, instance, began_ms, ended_ms, left_by, \
+         gap_until_ms, gap_count FROM ejob_fire f{} ORDER BY fire_ms DESC, job DESC, item DESC LIMIT ?",
+        conditions.to_sql()
+    );
+    conditions.values.push((i64::from(limit) + 1).into());
+    (sql, conditions.values)
+}
+
 impl Store {
     pub(crate) async fn fires(
         &self,
@@ -118,16 +132,8 @@ impl Store {
         use ColumnKind::{Int, Text};
         const KINDS: [ColumnKind; 13] =
             [Text, Int, Int, Text, Text, Text, Int, Text, Int, Int, Text, Int, Int];
-        let cursor = after.map(|c| [c.fire_ms.into(), c.job.as_str().into(), c.item.into()]);
-        let mut conditions = fire_conditions(query).after(["fire_ms", "job", "item"], cursor);
-        let (outcome, reason) = shown_outcome();
-        let sql = format!(
-            "SELECT job, item, fire_ms, {outcome}, {reason}, source, token, instance, began_ms, ended_ms, left_by, \
-             gap_until_ms, gap_count FROM ejob_fire f{} ORDER BY fire_ms DESC, job DESC, item DESC LIMIT ?",
-            conditions.to_sql()
-        );
-        conditions.values.push((i64::from(limit) + 1).into());
-        let mut rows = self.rows(&sql, &conditions.values, &KINDS).await?;
+        let (sql, values) = fires_sql(query, limit, after);
+        let mut rows = self.rows(&sql, &values, &KINDS).await?;
         let has_more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let fires: Vec<_> = rows.into_iter().map(fire_of_row).collect();
@@ -276,4 +282,35 @@ fn item(number: i64) -> ShardingItem {
 fn time(ms: i64) -> Timestamp {
     let bound = if ms < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_millisecond(ms).unwrap_or(bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{History, HistoryOptions};
+
+    /// The timeline asks for each outcome alone, and most of them are rare.
+    #[tokio::test]
+    async fn fires_of_an_outcome_are_found_without_a_walk_or_a_sort() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = HistoryOptions::sqlite(folder.path().join("history.db"));
+        let history = History::open(options).await.unwrap();
+        let kinds = [ColumnKind::Int, ColumnKind::Int, ColumnKind::Int, ColumnKind::Text];
+        for (query, expected) in [
+            (FireQuery::default().outcome(FireOutcome::new("failed")), "ejob_fire_by_outcome"),
+            (FireQuery::default(), "ejob_fire_by_time"),
+        ] {
+            let (sql, values) = fires_sql(&query, 100, None);
+            let sql = format!("EXPLAIN QUERY PLAN {sql}");
+            let plan = history.store.rows(&sql, &values, &kinds).await.unwrap();
+            let steps = plan.into_iter().map(|mut row| match row.pop() {
+                Some(Value::Text(Some(step))) => step,
+                other => panic!("a step of the plan is {other:?}"),
+            });
+            let steps: Vec<String> = steps.collect();
+            assert!(steps[0].contains(&format!("USING INDEX {expected}")), "{steps:?}");
+            assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:?}");
+        }
+        history.close(std::time::Duration::from_secs(30)).await.unwrap();
+    }
 }

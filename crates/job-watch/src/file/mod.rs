@@ -7,14 +7,14 @@ mod model;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::JobName;
 use job_alerts::AlertChannel;
-use outbound::{SecretText, SyntaxFault};
+use outbound::{SecretText, SyntaxFault, read_text};
 
 use crate::{Condition, ConditionKind, Expectation, JobPattern};
 use model::FileDoc;
@@ -108,20 +108,16 @@ impl WatchFile {
     /// # Errors
     /// [`WatchFileError`] names the first fault.
     pub fn read(path: &Path) -> Result<Self, WatchFileError> {
-        let failed = |source| WatchFileError::Read { path: path.display().to_string(), source };
-        // The size of a pipe is known only at its end.
-        let mut bounded = File::open(path).map_err(failed)?.take(MAX_FILE_BYTES + 1);
-        let mut bytes = Vec::new();
-        bounded.read_to_end(&mut bytes).map_err(failed)?;
-        if bounded.limit() == 0 {
-            let (found, valid) = (
-                format!("over {MAX_FILE_BYTES} bytes"),
-                format!("a file of at most {MAX_FILE_BYTES} bytes"),
-            );
-            return Err(WatchFileError::invalid(path.display().to_string(), found, valid));
-        }
-        let not_text = |error| failed(io::Error::new(io::ErrorKind::InvalidData, error));
-        Self::parse(&String::from_utf8(bytes).map_err(not_text)?)
+        let read = File::open(path).and_then(|file| read_text(file, MAX_FILE_BYTES / 1024));
+        let shown = || path.display().to_string();
+        let text = read.map_err(|source| {
+            if source.kind() != io::ErrorKind::FileTooLarge {
+                return WatchFileError::Read { path: shown(), source };
+            }
+            let valid = format!("a file of at most {MAX_FILE_BYTES} bytes");
+            WatchFileError::invalid(shown(), format!("over {MAX_FILE_BYTES} bytes"), valid)
+        })?;
+        Self::parse(&text)
     }
 
     /// Parses and checks a text.

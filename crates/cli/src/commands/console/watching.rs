@@ -37,7 +37,8 @@ pub(super) fn read(path: &Path) -> Result<WatchFile, Fault> {
 }
 
 impl Watching {
-    /// Starts the watcher of a namespace. The console goes on without it if it ends.
+    /// Starts the watcher of a namespace. If it ends, the console goes on, and
+    /// its pages and `/health` show the reason.
     pub(super) fn start(&mut self, namespace: &str, watched: Watched) -> WatchView {
         let Watched { file, center } = watched;
         let watcher = Watcher::new(file, center, watcher_name());

@@ -1,6 +1,5 @@
 //! Performs an operation, and shows its result.
 
-use axum::extract::Form;
 use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::RequestParameter;
@@ -9,14 +8,11 @@ use operations::{By, Change, Removal, Report, Scope};
 use super::form::{heading, is_done, result};
 use super::target::Target;
 use crate::namespaces::Namespace;
-use crate::pages::request::{Fields, PageRequest, field};
+use crate::pages::request::{Fields, Form, PageRequest, field};
 use crate::pages::shell::{Body, Section};
 use crate::problem::{Answer, Problem};
 
-pub(super) async fn perform(
-    request: PageRequest,
-    Form(fields): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
+pub(super) async fn perform(request: PageRequest, Form(fields): Form) -> Answer<Response> {
     let target = Target::of(&request.asked.address)?;
     request.confirm_age(&fields)?;
     let by = By::new(request.asked.caller.name.clone(), text(&fields, "why"))?;

@@ -4,7 +4,7 @@ mod silence;
 
 use maud::{Markup, html};
 
-use super::cx::Cx;
+use super::cx::{Age, Cx};
 use super::query::encoded;
 use super::shell::{Body, Section};
 use super::summary::moment;
@@ -56,7 +56,15 @@ fn rows(cx: &Cx<'_>) -> Vec<Row> {
 fn watchers(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
     let Some(alerts) = cx.source.map(|namespace| &namespace.alerts) else { return html! {} };
+    let age = Age::of(alerts.stored.freshness(), cx.now);
+    if age == Age::Loading {
+        return html! { p.dim { (lang.loading()) } };
+    }
     html! {
+        @if let Age::Stale(since) = age { p.why { (lang.stale()) " " (cx.relative(since)) } }
+        @for unreadable in alerts.stored.unreadable() {
+            p.why.bad { (lang.unreadable_document()) " " span lang="en" { (unreadable) } }
+        }
         @match alerts.stored.sender() {
             Some(sender) => { p.sub { (lang.sender()) " " code { (sender) } } },
             None => {

@@ -1,6 +1,5 @@
 //! The form that silences an expectation, or ends its silence.
 
-use axum::extract::Form;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -12,7 +11,7 @@ use crate::access::Permission;
 use crate::alerts::{end_of, expectation};
 use crate::pages::configure::preview::confirmation;
 use crate::pages::cx::Cx;
-use crate::pages::request::{Fault, PageRequest, field};
+use crate::pages::request::{Fault, Form, PageRequest, field};
 use crate::pages::shell::{Body, Section, choice};
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
@@ -94,7 +93,7 @@ async fn show(page: PageRequest) -> Answer<Response> {
     Ok(Request::of(&page)?.form(StatusCode::OK, None))
 }
 
-async fn submit(page: PageRequest, Form(fields): Form<Vec<(String, String)>>) -> Answer<Response> {
+async fn submit(page: PageRequest, Form(fields): Form) -> Answer<Response> {
     let request = Request::of(&page)?;
     page.confirm_age(&fields)?;
     let by = match page.by(&fields) {

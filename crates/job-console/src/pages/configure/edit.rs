@@ -1,6 +1,5 @@
 //! Requests of the form: edit, preview, write.
 
-use axum::extract::Form;
 use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::JobConfig;
@@ -14,7 +13,7 @@ use super::typed::{Typed, WAS};
 use super::{done, page, target};
 use crate::namespaces::Namespace;
 use crate::pages::cx::Cx;
-use crate::pages::request::{Fault, Fields, PageRequest, field};
+use crate::pages::request::{Fault, Fields, Form, PageRequest, field};
 use crate::problem::{Answer, Problem};
 
 pub(super) async fn show(request: PageRequest) -> Answer<Response> {
@@ -33,10 +32,7 @@ fn stored(job: &JobSnapshot) -> Answer<(&JobConfig, Revision)> {
     })
 }
 
-pub(super) async fn submit(
-    request: PageRequest,
-    Form(fields): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
+pub(super) async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
     let (namespace, job) = (&request.namespace, target(&request)?);
     let typed = Typed::read(&fields)?;
     let outcome = match field(&fields, "step") {

@@ -1,6 +1,5 @@
 //! Restoring a former configuration: preview and write.
 
-use axum::extract::Form;
 use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::FormerConfig;
@@ -11,7 +10,7 @@ use super::former::{changes, newest_first, when};
 use super::preview::{Preview, preview};
 use super::typed::revision;
 use super::{done, page, target};
-use crate::pages::request::{Fault, PageRequest};
+use crate::pages::request::{Fault, Form, PageRequest};
 use crate::problem::{Answer, Problem};
 
 pub(super) async fn show(request: PageRequest) -> Answer<Response> {
@@ -75,10 +74,7 @@ fn shown(
     }))
 }
 
-pub(super) async fn submit(
-    request: PageRequest,
-    Form(fields): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
+pub(super) async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
     let (namespace, job) = (&request.namespace, target(&request)?);
     let (former, expected) = (former(&request, &job)?, revision(&fields)?);
     let by = match request.by(&fields) {

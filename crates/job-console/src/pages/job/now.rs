@@ -16,7 +16,7 @@ use crate::pages::history::Past;
 use crate::pages::query::encoded;
 use crate::pages::reasons;
 use crate::pages::summary::{Late, late};
-use crate::pages::widgets::{act, between, instance};
+use crate::pages::widgets::{act, between, history_fault, instance};
 
 pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -> Markup {
     let lang = cx.lang();
@@ -54,7 +54,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
             }
             aside.stack aria-label=(lang.conditions()) {
                 @if let Some(fault) = fault {
-                    (cx.live("past", &html! { p.why.bad { (lang.history_failed()) " " (fault) } }))
+                    (cx.live("past", &history_fault(cx, fault)))
                 }
                 @if !fires.is_empty() {
                     section.card aria-labelledby="last-title" {

@@ -10,7 +10,7 @@ use crate::pages::cx::Cx;
 use crate::pages::history::Past;
 use crate::pages::shell::choice;
 use crate::pages::widgets::{
-    Column, PAGE, between, empty, instance, live_table, outcome_class, pill,
+    Column, PAGE, between, empty, history_fault, instance, live_table, outcome_class, pill,
 };
 
 /// Maximum number of item numbers in a row.
@@ -25,7 +25,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
                 .live("fires", &empty(&lang.no_history(), &lang.no_history_hint(), Some(command)));
         }
         Past::Failed(fault) => {
-            return cx.live("fires", &html! { p.warn { (lang.history_failed()) " " (fault) } });
+            return cx.live("fires", &history_fault(cx, fault));
         }
         Past::Fires(found) => found,
         Past::Day { .. } | Past::Jobs(_) | Past::Timeline(_) | Past::Unasked => return html! {},

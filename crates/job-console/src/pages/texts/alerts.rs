@@ -11,6 +11,12 @@ messages! {
     no_sender()
         "No watcher runs, so nothing is judged and no message is sent. Start one:"
         | "没有监视器在运行，因此不判断期望，也不发送消息。请启动：";
+    watcher_ended()
+        "The watcher of this console has ended, so no expectation is judged here. Start the console again. Reason:"
+        | "此控制台的监视器已结束，因此这里不再判断期望。请重新启动控制台。原因：";
+    unreadable_document()
+        "A stored document of the watchers cannot be read; its violations and silences are not shown:"
+        | "无法读取监视器存储的文档；其违反和静默未显示：";
     only_stored()
         "This console runs no watcher: only violations that the sender has stored, and silences, are shown. All states are shown by"
         | "此控制台没有运行监视器：仅显示发送者已存储的违反和静默。显示所有状态：";

@@ -15,7 +15,7 @@ use super::history::Past;
 use super::query::{Address, encoded};
 use super::shell::{Body, Section, choice};
 use super::view::Snapshots;
-use super::widgets::{Column, empty, instance, live_table, pill, search_field};
+use super::widgets::{Column, empty, history_fault, instance, live_table, pill, search_field};
 use crate::problem::{Answer, Problem};
 use entry::{CONFIGURATION, EVENTS, Entry, OPERATOR, OUTCOMES, Shown, of_registry};
 
@@ -109,7 +109,7 @@ fn sources(cx: &Cx<'_>, past: &Past) -> Markup {
                 code { "ejob console --history sqlite:history.db" }
             }
         },
-        Past::Failed(fault) => html! { p.why.bad { (lang.history_failed()) " " (fault) } },
+        Past::Failed(fault) => history_fault(cx, fault),
         Past::Timeline(_) | Past::Fires(_) | Past::Day { .. } | Past::Jobs(_) | Past::Unasked => {
             html! { p.sub { (lang.timeline_hint()) } }
         }

@@ -4,8 +4,7 @@
 
 mod forms;
 
-use axum::extract::rejection::FormRejection;
-use axum::extract::{DefaultBodyLimit, Form};
+use axum::extract::DefaultBodyLimit;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -16,7 +15,7 @@ use operations::{Export, Report};
 use super::act::result;
 use super::cx::Cx;
 use super::jobs;
-use super::request::{Fields, PageRequest, field};
+use super::request::{Fields, Form, PageRequest, field};
 use super::shell::{Body, Section};
 use crate::access::Permission;
 use crate::api::scan;
@@ -89,19 +88,21 @@ async fn download(request: PageRequest) -> Answer<Response> {
     Ok((headers, text + "\n").into_response())
 }
 
-async fn submit(
-    request: PageRequest,
-    fields: Result<Form<Vec<(String, String)>>, FormRejection>,
-) -> Answer<Response> {
-    let Form(fields) = fields.map_err(|rejection| {
-        let text = rejection.body_text();
-        let detail =
-            format!("the form cannot be read: {text}; valid are up to {MAX_BODY_BYTES} bytes");
-        Problem::new(rejection.status(), "invalid-form", detail)
-    })?;
+async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
     request.namespace.loaded()?;
-    let given = Given::of(&fields);
-    let export = match parsed(&given.document).and_then(|export| selected(export, &given.jobs)) {
+    let mut given = Given::of(&fields);
+    if field(&fields, "step") == Some("edit") {
+        return form(&request, &given, None).await;
+    }
+    // A document has up to 16 MiB, which takes longer to parse than other requests may wait.
+    let document = std::mem::take(&mut given.document);
+    let (document, read) = scan(move || {
+        let read = parsed(&document);
+        (document, read)
+    })
+    .await?;
+    given.document = document;
+    let export = match read.and_then(|export| selected(export, &given.jobs)) {
         Ok(export) => export,
         Err(fault) => return form(&request, &given, Some(&fault)).await,
     };
@@ -117,7 +118,6 @@ async fn submit(
         Ok(respond(&request, status, |cx| forms::preview(cx, &preview)))
     };
     match field(&fields, "step") {
-        Some("edit") => form(&request, &given, None).await,
         Some("preview") => shown(StatusCode::OK, false, None),
         Some("write") if field(&fields, "digest") != Some(&*planned.digest) => {
             shown(StatusCode::CONFLICT, true, None)
