@@ -28,5 +28,21 @@ pub fn read_text(source: impl Read, max_kib: u64) -> io::Result<String> {
         let reason = format!("it has more than {max_kib} KiB");
         return Err(io::Error::new(ErrorKind::FileTooLarge, reason));
     }
-    String::from_utf8(bytes).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+    // An error that keeps the bytes would show a secret in its `Debug` form.
+    String::from_utf8(bytes)
+        .map_err(|error| io::Error::new(ErrorKind::InvalidData, error.utf8_error()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_of_a_secret_that_is_not_utf8_does_not_show_it() {
+        let error = read_text(&b"s3cret\xff"[..], 1).unwrap_err();
+        let (debug, bytes) = (format!("{error:?}"), format!("{:?}", b"s3cret"));
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+        let shown = bytes.trim_matches(['[', ']']).to_owned();
+        assert!(!debug.contains(&shown) && !debug.contains("s3cret"), "{debug}");
+    }
 }
