@@ -56,7 +56,8 @@ impl JobSnapshot {
     /// Returns the recorded change by which a server is paused or disabled.
     ///
     /// Returns `None` for an enabled server, and if no record shows the change: Java instances and
-    /// other programs write none, and only the last changes of a job are kept.
+    /// other programs write none, only the last changes of a job are kept, and a later record of
+    /// many servers may not name all of them.
     #[must_use]
     pub fn held_by(&self, ip: &ServerIp) -> Option<&AuditRecord> {
         let act = match self.view().server_state(ip)? {
@@ -93,8 +94,54 @@ fn changes_of<'a>(
     target: &str,
 ) -> impl Iterator<Item = &'a AuditRecord> + use<'a> {
     let target = target.to_owned();
-    let is_about = move |targets: &str| targets.split(", ").any(|one| one == target);
-    job.audit().rev().filter(move |record| is_about(&record.target))
+    let found = move |record: &&AuditRecord| About::of(&record.target, &target);
+    let last = found.clone();
+    job.audit()
+        .rev()
+        .take_while(move |record| last(record) != About::Unknown)
+        .filter(move |record| found(record) == About::Yes)
+}
+
+/// Whether a recorded change is about a server or an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    Yes,
+    No,
+    /// The record's list of targets is cut, and may have had this one. Which of the earlier changes
+    /// is still in force is then not known.
+    Unknown,
+}
+
+impl About {
+    fn of(targets: &str, target: &str) -> Self {
+        let kind = target.split(' ').next().unwrap_or_default();
+        if targets.split(", ").any(|one| one == target) {
+            Self::Yes
+        } else if targets.starts_with(kind) && targets.ends_with('…') {
+            Self::Unknown
+        } else {
+            Self::No
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::About;
+
+    #[test]
+    fn cut_list_may_be_about_each_target_of_its_kind() {
+        for (targets, expected) in [
+            ("server 10.0.0.1, server 10.0.0.2", About::Yes),
+            ("server 10.0.0.3, server 10.0.0.2, …", About::Yes),
+            ("server 10.0.0.1, server 10.0.0.3, …", About::Unknown),
+            ("server 10.0.0.21", About::No),
+            ("item 1, item 2, …", About::No),
+            ("all items", About::No),
+        ] {
+            assert_eq!(About::of(targets, "server 10.0.0.2"), expected, "{targets}");
+        }
+    }
 }
 
 fn in_brackets(text: Option<String>) -> String {
