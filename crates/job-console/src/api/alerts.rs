@@ -39,9 +39,11 @@ pub(super) struct Alerts {
     judges_all: bool,
     /// Reason why the watcher of this console has ended; null if it runs, or if there is none.
     watcher_ended: Option<String>,
-    /// Stored documents of watchers that cannot be read, each with its path and the reason. Their
-    /// violations and silences are not listed.
+    /// Stored documents of watchers that cannot be read, each with its path and the reason: at most
+    /// 100. Their violations and silences are not listed.
     unreadable: Vec<String>,
+    /// Number of all documents that cannot be read.
+    unreadable_count: usize,
     /// A page of expectations, in the order of jobs and kinds.
     #[serde(flatten)]
     page: Page<AlertDetail>,
@@ -108,6 +110,9 @@ impl From<Row> for AlertDetail {
     }
 }
 
+/// Maximum number of sent documents that cannot be read.
+const MAX_UNREADABLE: usize = 100;
+
 /// Lists what is expected of the jobs, with its state and its silence.
 #[utoipa::path(
     get,
@@ -131,11 +136,13 @@ pub(super) async fn list_alerts(live: Live, Query(query): Query<AlertsQuery>) ->
     let rows = rows.filter(|row| job.as_ref().is_none_or(|job| row.job == *job));
     let keyed = rows.map(|row| ((row.job.clone(), row.expectation.to_string()), row));
     let page = paging.select(keyed).map(AlertDetail::from);
+    let (unreadable, unreadable_count) = alerts.stored.unreadable(MAX_UNREADABLE);
     Ok(fresh.answer(Alerts {
         sender: alerts.stored.sender(),
         judges_all: alerts.judges(),
         watcher_ended: alerts.ended().map(str::to_owned),
-        unreadable: alerts.stored.unreadable(),
+        unreadable,
+        unreadable_count,
         page,
     }))
 }

@@ -95,11 +95,14 @@ impl StoredWatch {
         self.shown.lock().freshness
     }
 
-    /// Returns the documents that cannot be read, in the order of their paths. Each text has the
-    /// path and the reason. Their violations and silences are not shown.
+    /// Returns at most `limit` of the documents that cannot be read, in the order of their paths,
+    /// and the number of all of them. Each text has the path and the reason. Their violations and
+    /// silences are not shown.
     #[must_use]
-    pub fn unreadable(&self) -> Vec<String> {
-        self.shown.lock().seen.unreadable.values().cloned().collect()
+    pub fn unreadable(&self, limit: usize) -> (Vec<String>, usize) {
+        let shown = self.shown.lock();
+        let all = &shown.seen.unreadable;
+        (all.values().take(limit).cloned().collect(), all.len())
     }
 
     /// Returns the name of the elected sender; `None` if there is none, or before the first

@@ -52,6 +52,9 @@ fn rows(cx: &Cx<'_>) -> Vec<Row> {
     rows.into_iter().filter(|row| row.job.to_lowercase().contains(&text)).collect()
 }
 
+/// Maximum number of shown documents that cannot be read.
+const MAX_UNREADABLE: usize = 10;
+
 /// Returns who sends messages, and how complete the list is.
 fn watchers(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
@@ -60,10 +63,14 @@ fn watchers(cx: &Cx<'_>) -> Markup {
     if age == Age::Loading {
         return html! { p.dim { (lang.loading()) } };
     }
+    let (unreadable, n_unreadable) = alerts.stored.unreadable(MAX_UNREADABLE);
     html! {
         @if let Age::Stale(since) = age { p.why { (lang.stale()) " " (cx.relative(since)) } }
-        @for unreadable in alerts.stored.unreadable() {
-            p.why.bad { (lang.unreadable_document()) " " span lang="en" { (unreadable) } }
+        @for fault in &unreadable {
+            p.why.bad { (lang.unreadable_document()) " " span lang="en" { (fault) } }
+        }
+        @if n_unreadable > unreadable.len() {
+            p.dim { (lang.and_more(n_unreadable - unreadable.len())) }
         }
         @match alerts.stored.sender() {
             Some(sender) => { p.sub { (lang.sender()) " " code { (sender) } } },
