@@ -156,7 +156,7 @@ async fn day(history: &History, now: Timestamp) -> job_history::Result<Past> {
         *counts.entry(count.outcome.as_str().to_owned()).or_default() += count.fires;
     }
     let mut failed = Vec::new();
-    for outcome in ["failed", "timed_out", "panicked"] {
+    for outcome in ["failed", "timed_out", "panicked", "interrupted"] {
         let query = query.clone().outcome(FireOutcome::new(outcome));
         failed.extend(history.fires(&query, 10, None).await?.fires);
     }

@@ -15,7 +15,9 @@ use super::query::encoded;
 use super::request::PageRequest;
 use super::shell::{Body, Section};
 use super::summary::moment;
-use super::widgets::{PAGE, empty, job_state, numbers, page_number, pager, search_field};
+use super::widgets::{
+    PAGE, empty, history_fault, job_state, numbers, page_number, pager, search_field,
+};
 use crate::namespaces::is_on_server;
 use crate::selection::Selection;
 
@@ -155,6 +157,7 @@ pub(super) fn page(cx: &Cx<'_>, past: &Past) -> Body {
         }
         (filters(cx))
         (cx.live("states", &states(cx, &candidates)))
+        @if let Past::Failed(fault) = past { (cx.live("past", &history_fault(cx, fault))) }
         section.card aria-label=(lang.jobs()) {
             @if rows.is_empty() { (cx.live("rows", &nothing(cx))) } @else { (table(cx, order, rows)) }
         }

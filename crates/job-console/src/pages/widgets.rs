@@ -75,9 +75,9 @@ pub(crate) fn item_state(cx: &Cx<'_>, item: &ItemBrief) -> (&'static str, String
 pub(crate) fn outcome_class(word: &str) -> &'static str {
     match word {
         "succeeded" => "done",
-        "failed" | "panicked" | "timed_out" => "fail",
+        "failed" | "panicked" | "timed_out" | "interrupted" => "fail",
         "running" => "run",
-        "orphaned" | "missed" | "misfired" | "gap" | "interrupted" => "wait",
+        "orphaned" | "missed" | "misfired" | "gap" => "wait",
         _ => "off",
     }
 }

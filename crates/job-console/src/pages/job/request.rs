@@ -10,7 +10,7 @@ use crate::pages::cx::Cx;
 use crate::pages::summary::moment;
 use crate::pages::widgets::{instance, item_state, pill};
 
-/// Maximum number of listed items. All are counted.
+/// Maximum number of listed items. All that the record names are counted.
 const MAX_ITEMS: usize = 50;
 
 /// Progress of one item of a request.
@@ -19,7 +19,10 @@ enum Progress {
     Failed,
     Running,
     Waiting,
-    Over,
+    Succeeded,
+    /// No record of a run since the request: the job is not monitored, the item was disabled, or
+    /// the request was dropped.
+    Unknown,
 }
 
 /// Returns the request that the address names, or nothing.
@@ -52,10 +55,14 @@ fn of_record(
     let count = |wanted| asked.iter().filter(|(progress, _)| *progress == wanted).count();
     let (waiting, running, failed) =
         (count(Progress::Waiting), count(Progress::Running), count(Progress::Failed));
+    let (succeeded, unknown) = (count(Progress::Succeeded), count(Progress::Unknown));
+    let is_cut = record.target.ends_with('…');
     let class = if waiting + running > 0 {
         "why neutral"
     } else if failed > 0 {
         "why bad"
+    } else if unknown > 0 || is_cut || asked.is_empty() {
+        "why neutral"
     } else {
         "why good"
     };
@@ -67,7 +74,9 @@ fn of_record(
                 @if let Some(at) = moment(Some(record.at_ms)) { (cx.when(at, zone)) }
                 ": " (record.why) br;
                 @if asked.is_empty() { (lang.asked_instances()) " " (record.target) }
-                @else { (lang.request_progress(waiting, running, failed, count(Progress::Over))) }
+                @else { (lang.request_progress(waiting, running, succeeded, failed)) }
+                @if unknown > 0 { " · " (lang.request_unknown(unknown)) }
+                @if is_cut { br; (lang.request_is_cut()) }
                 ul.entries { @for (_, item) in asked.iter().take(MAX_ITEMS) { (entry(cx, item)) } }
                 @if more > 0 { p.dim { (lang.and_more(more)) } }
             }
@@ -94,10 +103,14 @@ fn progress(job: &JobSnapshot, record: &AuditRecord, item: &ItemBrief) -> Progre
         Progress::Waiting
     } else if item.running || item.orphaned {
         Progress::Running
+    } else if item.ended_ms.is_none_or(|ended| ended < record.at_ms) {
+        Progress::Unknown
     } else if item.failing {
         Progress::Failed
+    } else if item.outcome == Some("succeeded") {
+        Progress::Succeeded
     } else {
-        Progress::Over
+        Progress::Unknown
     }
 }
 

@@ -47,9 +47,13 @@ messages! {
         "This request is no longer recorded: a job keeps its last 32 changes. The items show their last runs."
         | "该请求已无记录：每个作业保留最近 32 次更改。分片显示其上次运行。";
     asked_instances() "Java instances take part, so these were asked to run their items:" | "有 Java 实例参与，因此请求了以下实例运行其分片：";
-    request_progress(waiting: usize, running: usize, failed: usize, over: usize)
-        "{waiting} waiting · {running} running · {over} succeeded · {failed} did not succeed"
-        | "{waiting} 个等待 · {running} 个运行中 · {over} 个成功 · {failed} 个未成功";
+    request_progress(waiting: usize, running: usize, succeeded: usize, failed: usize)
+        "{waiting} waiting · {running} running · {succeeded} succeeded · {failed} did not succeed"
+        | "{waiting} 个等待 · {running} 个运行中 · {succeeded} 个成功 · {failed} 个未成功";
+    request_unknown(unknown: usize)
+        "{unknown} without a recorded run since the request"
+        | "{unknown} 个自请求以来没有运行记录";
+    request_is_cut() "The record does not name all items; the others are not listed." | "该记录未列出全部分片；其余分片未显示。";
     see_audit() "See the audit" | "查看审计";
 }
 

@@ -192,7 +192,11 @@ fn row(cx: &Cx<'_>, id: &str, entry: &Entry) -> Markup {
 /// Returns the text of an entry: that of an event in the language of the reader, others as the job
 /// or the operator wrote them.
 fn text(cx: &Cx<'_>, entry: &Entry) -> Markup {
-    let shown = cx.lang().event(&entry.text);
+    // Texts of operators and jobs can look like that of an event.
+    let shown = match EVENTS.contains(&entry.kind.as_str()) {
+        true => cx.lang().event(&entry.text),
+        false => entry.text.clone(),
+    };
     let is_as_written = shown == entry.text;
     html! { span lang=[is_as_written.then_some("en")] { (shown) } }
 }
@@ -215,7 +219,8 @@ fn link(cx: &Cx<'_>, entry: &Entry) -> String {
 fn class_of(kind: &str) -> &'static str {
     match kind {
         OPERATOR | CONFIGURATION => "run",
-        "failed" | "panicked" | "timed_out" | "config_rejected" | "strategy_failed" => "fail",
+        "failed" | "panicked" | "timed_out" | "interrupted" | "config_rejected"
+        | "strategy_failed" => "fail",
         "resharded" | "became_leader" => "over",
         "joined" | "reconnected" | "session_started" | "clock_agrees" => "done",
         "left" | "lost_leadership" | "stopped" => "off",
