@@ -170,6 +170,9 @@ mod tests {
         let document = include_str!("../../../../../docs/console-access.md");
         let block = document.split_once("[access.oidc]\n").unwrap().1;
         let block = block.split_once("```").unwrap().0.replace("access.oidc.", "oidc.");
+        let secret = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(secret.path(), "s3cret").unwrap();
+        let block = block.replace("/run/secrets/oidc", &secret.path().display().to_string());
         let described = described(&format!("[oidc]\n{block}")).unwrap();
         assert_eq!(described, "users of https://login.example.com/realms/acme");
     }
