@@ -1,11 +1,13 @@
 //! `cargo xtask browser`: tests and measurements of the console's pages in a real browser.
 
+use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
 use crate::program::Programs;
 use crate::steps::Steps;
+use crate::tidy::entries;
 use crate::{Error, workspace, zookeeper};
 
 /// Longest time of a test, in milliseconds: one that hangs must not hang all.
@@ -17,6 +19,9 @@ const BROWSER_VARIABLE: &str = "EJOB_TEST_BROWSER";
 /// Folder of the tests, from the root of the workspace.
 const TESTS: &str = "crates/job-console/browser";
 
+/// End of the names of files with tests.
+const ENDING: &str = ".test.mjs";
+const TEST_OF_OUTAGES: &str = "outage.test.mjs";
 /// Folder of the pictures in the documents.
 const PICTURES: &str = "docs/images/console";
 
@@ -41,10 +46,23 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Error> {
 
 /// Installs missing programs, builds `ejob`, and runs the tests of these files, or of all.
 pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
-    let mut node = prepare(steps)?;
-    // Each file starts a console and a browser, which use less than one processor.
-    node.args(["--test", "--test-concurrency=2", TEST_TIMEOUT]).args(files);
-    steps.command("pages in a browser", &mut node)
+    let node = prepare(steps)?;
+    let all = if files.is_empty() { test_files()? } else { files.to_vec() };
+    // Its deadlines are those of a person who looks at the page, so that nothing runs beside it.
+    let (alone, others): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|file| file == Path::new(TEST_OF_OUTAGES));
+    for (name, files, concurrency) in [
+        ("pages in a browser", others, "--test-concurrency=2"),
+        ("outages in a browser", alone, "--test-concurrency=1"),
+    ] {
+        // Without files, Node would run all.
+        if !files.is_empty() {
+            let mut tests = node.command();
+            tests.args(["--test", concurrency, TEST_TIMEOUT]).args(files);
+            steps.command(name, &mut tests)?;
+        }
+    }
+    Ok(())
 }
 
 /// Measures a console of a generated namespace, built for release, and prints the figures with
@@ -52,32 +70,51 @@ pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
 pub(crate) fn measure(steps: &mut Steps, options: &[String]) -> Result<(), Error> {
     let build = || Programs::build("build --release -p bench --bin ejob-bench");
     let programs = steps.step("build for measurements", build)?;
-    let mut node = in_copy_of_tests(steps)?;
+    let mut node = in_copy_of_tests(steps)?.command();
     node.env("EJOB_BENCH", programs.path("ejob-bench")?).arg("bench.mjs").args(options);
     steps.command("measurements in a browser", &mut node)
 }
 
 fn make_pictures() -> Result<(), Error> {
     let mut steps = Steps::begin();
-    let mut node = prepare(&mut steps)?;
+    let mut node = prepare(&mut steps)?.command();
     node.arg("screenshots.mjs").arg(workspace().join(PICTURES));
     steps.command("pictures", &mut node)?;
     steps.end("cargo xtask browser")
 }
 
-/// Returns a command of Node in a copy of the tests, with a browser and a built `ejob`.
-fn prepare(steps: &mut Steps) -> Result<Command, Error> {
+/// Node in a copy of the tests, with the variables that they need.
+struct Node {
+    folder: PathBuf,
+    variables: Vec<(&'static str, OsString)>,
+}
+
+impl Node {
+    fn command(&self) -> Command {
+        let mut command = Command::new("node");
+        let variables = self.variables.iter().map(|(name, value)| (name, value));
+        command.current_dir(&self.folder).envs(variables);
+        command
+    }
+}
+
+/// Returns Node in a copy of the tests, with a browser and a built `ejob`.
+fn prepare(steps: &mut Steps) -> Result<Node, Error> {
     steps.step("ZooKeeper", zookeeper::ensure)?;
     let build = || Programs::build_as_tested("--bin ejob --bin zookeeper-fixture");
     let programs = steps.step("build", build)?;
     let mut node = in_copy_of_tests(steps)?;
-    node.env("EJOB", programs.path("ejob")?).env("USER", "anna");
-    node.env("EJOB_TEST_ZOOKEEPER", programs.path("zookeeper-fixture")?);
+    let zookeeper = programs.path("zookeeper-fixture")?;
+    node.variables.extend([
+        ("EJOB", programs.path("ejob")?.into()),
+        ("EJOB_TEST_ZOOKEEPER", zookeeper.into()),
+        ("USER", "anna".into()),
+    ]);
     Ok(node)
 }
 
-/// Returns a command of Node in a copy of the tests, with a browser.
-fn in_copy_of_tests(steps: &mut Steps) -> Result<Command, Error> {
+/// Returns Node in a copy of the tests, with a browser.
+fn in_copy_of_tests(steps: &mut Steps) -> Result<Node, Error> {
     let browser = steps.step("browser", ensure_browser)?;
     steps.step("Node", ensure_node)?;
     // The packages of npm do not belong among the sources.
@@ -89,22 +126,23 @@ fn in_copy_of_tests(steps: &mut Steps) -> Result<Command, Error> {
     let mut install = Command::new("npm");
     install.args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder);
     steps.command("packages of the tests", &mut install)?;
-    let mut node = Command::new("node");
-    node.env(BROWSER_VARIABLE, browser).current_dir(&folder);
-    Ok(node)
+    Ok(Node { folder, variables: vec![(BROWSER_VARIABLE, browser.into())] })
+}
+
+/// Returns the names of all files of tests.
+fn test_files() -> Result<Vec<PathBuf>, Error> {
+    let all = entries(&workspace().join(TESTS))?;
+    let names = all.iter().filter_map(|file| file.file_name()).map(PathBuf::from);
+    Ok(names.filter(|name| name.to_string_lossy().ends_with(ENDING)).collect())
 }
 
 fn test_file(name: &str) -> Result<PathBuf, Error> {
-    let file = PathBuf::from(format!("{name}.test.mjs"));
-    let folder = workspace().join(TESTS);
-    if folder.join(&file).is_file() {
+    let file = PathBuf::from(format!("{name}{ENDING}"));
+    let all = test_files()?;
+    if all.contains(&file) {
         return Ok(file);
     }
-    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut known: Vec<_> =
-        names.filter_map(|name| Some(name.strip_suffix(".test.mjs")?.to_owned())).collect();
-    known.sort();
+    let known: Vec<_> = all.iter().filter_map(|file| file.to_str()?.strip_suffix(ENDING)).collect();
     Err(Error::Usage(format!("`browser` has no tests `{name}`; valid: {}", known.join(", "))))
 }
 

@@ -11,19 +11,28 @@ export class LeftOver {
   /** Requests a run of each job, which no instance performs. */
   static async start(jobs) {
     const left = new LeftOver()
-    left.folder = await mkdtemp(join(tmpdir(), 'ejob-browser-'))
-    const file = join(left.folder, 'jobs.toml')
+    try {
+      await left.#begin(jobs)
+    } catch (error) {
+      await left.end()
+      throw error
+    }
+    return left
+  }
+
+  async #begin(jobs) {
+    this.folder = await mkdtemp(join(tmpdir(), 'ejob-browser-'))
+    const file = join(this.folder, 'jobs.toml')
     const job = (name) => `[[jobs]]\nname = "${name}"\nsharding_total_count = 1\nscript = { command = "true" }\n`
     await writeFile(file, jobs.map(job).join('\n'))
-    const registry = ['--registry', `sqlite:${join(left.folder, 'registry.db')}`]
-    left.worker = await Ejob.start(/ready.*/, 'worker', file, ...registry)
-    left.console = await Console.start(...registry)
-    left.home = `${left.console.address}/n/default`
+    const registry = ['--registry', `sqlite:${join(this.folder, 'registry.db')}`]
+    this.worker = await Ejob.start(/ready.*/, 'worker', file, ...registry)
+    this.console = await Console.start(...registry)
+    this.home = `${this.console.address}/n/default`
     // A stopped worker has a session for a while, but reads nothing.
-    left.worker.child.kill('SIGSTOP')
-    for (const name of jobs) await left.request(name)
-    await left.worker.end('SIGKILL')
-    return left
+    this.worker.child.kill('SIGSTOP')
+    for (const name of jobs) await this.request(name)
+    await this.worker.end('SIGKILL')
   }
 
   async request(job) {
@@ -39,6 +48,6 @@ export class LeftOver {
   async end() {
     await this.console?.end()
     await this.worker?.end('SIGKILL')
-    await rm(this.folder, { recursive: true, force: true })
+    if (this.folder) await rm(this.folder, { recursive: true, force: true })
   }
 }
