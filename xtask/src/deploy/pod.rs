@@ -91,18 +91,31 @@ fn check_console(image: &Image) -> Result<(), Error> {
     let users = format!("--users=/{USERS}");
     let console = Container::start(image, &["console", "--listen=127.0.0.1:0", &users])?;
     let address = console.line_that("console: http://")?;
-    let mut stream = TcpStream::connect(address.trim_end_matches('/'))
-        .map_err(network("connect to the console"))?;
-    stream.set_read_timeout(Some(LIMIT)).map_err(network("limit an answer"))?;
-    stream.write_all(b"GET /health HTTP/1.0\r\n\r\n").map_err(network("ask the console"))?;
-    let mut status = String::new();
-    BufReader::new(stream).read_line(&mut status).map_err(network("read an answer"))?;
-    if status.split(' ').nth(1) != Some("200") {
-        return Err(Error::Deploy(format!("the console answers {status:?}")));
+    let begun = Instant::now();
+    loop {
+        let status = health_of_console(address.trim_end_matches('/'))?;
+        if status.split(' ').nth(1) == Some("200") {
+            break;
+        }
+        // It is 503 until the registry was read, as a startup probe of a pod finds it.
+        if begun.elapsed() > LIMIT {
+            return Err(Error::Deploy(format!("the console answers {status:?} for {LIMIT:?}")));
+        }
+        thread::sleep(Duration::from_millis(100));
     }
     console.terminate()?;
     console.line_that("left")?;
     console.expect_exit(0)
+}
+
+/// Returns the first line of the answer to a probe.
+fn health_of_console(address: &str) -> Result<String, Error> {
+    let mut stream = TcpStream::connect(address).map_err(network("connect to the console"))?;
+    stream.set_read_timeout(Some(LIMIT)).map_err(network("limit an answer"))?;
+    stream.write_all(b"GET /health HTTP/1.0\r\n\r\n").map_err(network("ask the console"))?;
+    let mut status = String::new();
+    BufReader::new(stream).read_line(&mut status).map_err(network("read an answer"))?;
+    Ok(status)
 }
 
 fn hash_of_password(image: &Image) -> Result<String, Error> {
