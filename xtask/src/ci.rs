@@ -65,6 +65,7 @@ fn check_rust_version() -> Result<(), Error> {
         println!("built with the declared version: {}", version.trim());
         return Ok(());
     }
+    println!("if this fails, install it: rustup toolchain install {declared}");
     let mut check = Command::new("rustup");
     check.args(["run", declared, "cargo", "check", "--workspace", "--all-features"]);
     run_command(check.current_dir(workspace()).env("CARGO_TARGET_DIR", "target/declared-rust"))

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::steps::{Steps, cargo, run};
+use crate::steps::{Steps, cargo, line, run};
 use crate::{Error, workspace};
 
 /// The tools, built without optimization: they run for seconds, and their build takes minutes.
@@ -13,12 +13,35 @@ const DENY: &str = "install cargo-deny --version =0.20.2 --locked --debug --root
 const AUDIT: &str =
     "install cargo-audit --version =0.22.2 --no-default-features --locked --debug --root";
 
-/// Rules that a copy of `deny.toml` breaks, each with a part of the report. A check that accepts
-/// everything would pass, too.
-const BROKEN_RULES: [(&str, &str, &str); 3] = [
-    ("licenses", "    \"Unicode-3.0\",\n", ""),
-    ("bans", "{ crate = \"native-tls\"", "{ crate = \"tokio\""),
-    ("sources", "unknown-registry = \"deny\"", "unknown-registry = \"deny\"\nallow-registry = []"),
+/// A change of `deny.toml` by which the dependencies break a rule.
+struct BrokenRule {
+    check: &'static str,
+    rule: &'static str,
+    replacement: &'static str,
+    /// A part of the report.
+    report: &'static str,
+}
+
+/// A check that accepts everything would pass, too.
+const BROKEN_RULES: [BrokenRule; 3] = [
+    BrokenRule {
+        check: "licenses",
+        rule: "    \"Unicode-3.0\",\n",
+        replacement: "",
+        report: "error[rejected]",
+    },
+    BrokenRule {
+        check: "bans",
+        rule: "{ crate = \"native-tls\"",
+        replacement: "{ crate = \"tokio\"",
+        report: "error[banned]",
+    },
+    BrokenRule {
+        check: "sources",
+        rule: "unknown-registry = \"deny\"",
+        replacement: "unknown-registry = \"deny\"\nallow-registry = []",
+        report: "error[source-not-allowed]",
+    },
 ];
 
 /// Checks the dependencies by the rules of `deny.toml`.
@@ -46,24 +69,21 @@ fn deny_command(deny: &Path, rules: &Path, checks: &[&str]) -> Command {
     command
 }
 
-fn check_broken_rule(
-    deny: &Path,
-    rules: &Path,
-    (check, rule, broken): &(&str, &str, &str),
-) -> Result<(), Error> {
+fn check_broken_rule(deny: &Path, rules: &Path, broken: &BrokenRule) -> Result<(), Error> {
+    let BrokenRule { check, rule, replacement, report } = broken;
     let text = fs::read_to_string(rules).map_err(Error::file("read", rules))?;
     let folder = tempfile::tempdir().map_err(Error::file("create a folder for", rules))?;
     let copy = folder.path().join("deny.toml");
-    let changed = text.replacen(rule, broken, 1);
-    fs::write(&copy, &changed).map_err(Error::file("write", &copy))?;
+    fs::write(&copy, text.replacen(rule, replacement, 1)).map_err(Error::file("write", &copy))?;
     let mut command = deny_command(deny, &copy, &[check]);
-    let line = crate::steps::line(&command);
+    let line = line(&command);
     let output = command.output().map_err(|source| Error::Start { line, source })?;
-    if changed != text && !output.status.success() {
+    let found = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && found.contains(report) {
         return Ok(());
     }
     Err(Error::Dependencies(format!(
-        "cargo-deny accepts the dependencies although `{rule}` of deny.toml is `{broken}`"
+        "`{rule}` of deny.toml is `{replacement}`, and cargo-deny reports no `{report}`:\n{found}"
     )))
 }
 
