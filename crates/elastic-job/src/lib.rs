@@ -30,7 +30,7 @@ pub use trigger;
 /// use elastic_job::prelude::*;
 ///
 /// let config = JobBuilder::new("report", 2).cron("0 0/5 * * * ?").build()?;
-/// assert_eq!(config.sharding_total_count(), 2);
+/// assert_eq!(config.sharding_total_count, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub mod prelude {
