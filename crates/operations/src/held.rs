@@ -125,25 +125,6 @@ impl About {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::About;
-
-    #[test]
-    fn cut_list_may_be_about_each_target_of_its_kind() {
-        for (targets, expected) in [
-            ("server 10.0.0.1, server 10.0.0.2", About::Yes),
-            ("server 10.0.0.3, server 10.0.0.2, …", About::Yes),
-            ("server 10.0.0.1, server 10.0.0.3, …", About::Unknown),
-            ("server 10.0.0.21", About::No),
-            ("item 1, item 2, …", About::No),
-            ("all items", About::No),
-        ] {
-            assert_eq!(About::of(targets, "server 10.0.0.2"), expected, "{targets}");
-        }
-    }
-}
-
 fn in_brackets(text: Option<String>) -> String {
     text.map_or_else(String::new, |text| format!(" ({text})"))
 }
@@ -161,4 +142,23 @@ pub(crate) fn described(record: &AuditRecord) -> String {
 /// Returns a time in milliseconds since 1970 UTC as RFC 3339.
 pub(crate) fn moment(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| format!("{ms} ms"), |time| time.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::About;
+
+    #[test]
+    fn cut_list_may_be_about_each_target_of_its_kind() {
+        for (targets, expected) in [
+            ("server 10.0.0.1, server 10.0.0.2", About::Yes),
+            ("server 10.0.0.3, server 10.0.0.2, …", About::Yes),
+            ("server 10.0.0.1, server 10.0.0.3, …", About::Unknown),
+            ("server 10.0.0.21", About::No),
+            ("item 1, item 2, …", About::No),
+            ("all items", About::No),
+        ] {
+            assert_eq!(About::of(targets, "server 10.0.0.2"), expected, "{targets}");
+        }
+    }
 }
