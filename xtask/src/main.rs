@@ -13,6 +13,7 @@ mod dependencies;
 mod deploy;
 mod error;
 mod etcd;
+mod folders;
 mod fuzz;
 mod interop;
 mod mariadb;

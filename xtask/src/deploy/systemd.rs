@@ -7,8 +7,8 @@ use std::process::Command;
 
 use server_fixture::install_tools;
 
+use crate::folders::entries;
 use crate::steps::{Steps, line};
-use crate::tidy::entries;
 use crate::{Error, workspace};
 
 /// Path of the program in the units.

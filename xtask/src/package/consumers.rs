@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use super::cargo_in;
 use super::stage::Package;
-use super::{cargo_in, copy_folder, recreate};
+use crate::folders::{copy_folder, recreate};
 use crate::steps::run;
 use crate::{Error, workspace};
 

@@ -4,14 +4,13 @@
 mod consumers;
 mod stage;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
 
+use crate::folders::{entries, recreate};
 use crate::steps::{Steps, cargo, run};
-use crate::tidy::entries;
 use crate::{Error, workspace};
 use stage::Package;
 
@@ -65,29 +64,6 @@ fn unpack(packed: &Path, unpacked: &Path) -> Result<(), Error> {
     let is_package = |path: &PathBuf| path.extension().is_some_and(|end| end == "crate");
     for file in entries(packed)?.iter().filter(|path| is_package(path)) {
         run(Command::new("tar").arg("-xzf").arg(file).arg("-C").arg(unpacked))?;
-    }
-    Ok(())
-}
-
-/// Makes an empty folder.
-fn recreate(folder: &Path) -> Result<(), Error> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(Error::file("remove", folder))?;
-    }
-    fs::create_dir_all(folder).map_err(Error::file("create", folder))
-}
-
-/// Copies a folder with all that is in it.
-fn copy_folder(from: &Path, to: &Path) -> Result<(), Error> {
-    fs::create_dir_all(to).map_err(Error::file("create", to))?;
-    for entry in entries(from)? {
-        let copy = to.join(entry.file_name().unwrap_or_default());
-        match entry.is_dir() {
-            true => copy_folder(&entry, &copy)?,
-            false => {
-                fs::copy(&entry, &copy).map_err(Error::file("copy", &entry))?;
-            }
-        }
     }
     Ok(())
 }

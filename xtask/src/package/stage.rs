@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 
-use super::{copy_folder, recreate};
 use crate::Error;
-use crate::tidy::entries;
+use crate::folders::{copy_folder, entries, recreate};
 
 /// Begin of the names on a registry. Names such as `trigger` are taken there by others.
 const FACADE: &str = "elastic-job";

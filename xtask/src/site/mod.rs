@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::folders::{create_parent, recreate};
 use crate::steps::{Steps, cargo, line};
 use crate::{Error, workspace};
 use stage::Stage;
@@ -87,12 +88,7 @@ fn site() -> PathBuf {
 
 /// Writes the pages, the table of contents and the settings of a book.
 fn write_source(stage: &Stage, book: &Book, folder: &Path, mermaid: &str) -> Result<(), Error> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Error::file("remove", folder)(error));
-        }
-        _ => {}
-    }
+    recreate(folder)?;
     let pages = stage.pages_of(book);
     for (path, text) in &pages {
         write(&folder.join("src").join(path), text)?;
@@ -123,11 +119,6 @@ fn settings(book: &Book) -> String {
          [output.html.print]\nenable = false\n\n\
          [output.html.playground]\nrunnable = false\n"
     )
-}
-
-fn create_parent(path: &Path) -> Result<(), Error> {
-    let parent = path.parent().unwrap_or(path);
-    fs::create_dir_all(parent).map_err(Error::file("create", parent))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::{BOOKS, Book, diagrams};
 use crate::Error;
-use crate::tidy::{entries, links, origin, resolve};
+use crate::folders::entries;
+use crate::tidy::{links, origin, resolve};
 
 /// Name of a page that lists the files of a folder without a README.
 const LISTING: &str = "files.md";

@@ -17,7 +17,6 @@ use std::fmt;
 use std::path::Path;
 
 use crate::{Error, workspace};
-pub(crate) use files::entries;
 pub(crate) use links::{links, resolve};
 pub(crate) use translations::origin;
 
