@@ -7,8 +7,6 @@ mod stage;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::MetadataCommand;
-
 use crate::folders::{entries, recreate};
 use crate::steps::{Steps, cargo, run};
 use crate::{Error, workspace};
@@ -18,7 +16,7 @@ use stage::Package;
 pub(crate) fn check() -> Result<(), Error> {
     let mut steps = Steps::begin();
     let packages = pack(&mut steps)?;
-    let folder = folder()?;
+    let folder = folder();
     let unpacked = folder.join("unpacked");
     steps.step("unpacking", || unpack(&packed(&folder), &unpacked))?;
     steps.step("programs that use the packed files", || {
@@ -30,7 +28,7 @@ pub(crate) fn check() -> Result<(), Error> {
 
 /// Packs the crates without compiling them: a dry run of publishing them.
 pub(crate) fn pack(steps: &mut Steps) -> Result<Vec<Package>, Error> {
-    let staged = folder()?.join("workspace");
+    let staged = folder().join("workspace");
     let packages = steps.step("staged workspace", || stage::write(workspace(), &staged))?;
     // The programs build what was packed. Cargo would build each package alone.
     let arguments = ["package", "--workspace", "--no-verify", "--allow-dirty"];
@@ -39,11 +37,8 @@ pub(crate) fn pack(steps: &mut Steps) -> Result<Vec<Package>, Error> {
 }
 
 /// Returns the folder of all files that this task writes.
-fn folder() -> Result<PathBuf, Error> {
-    // `CARGO_TARGET_DIR` may have moved the target folder.
-    let metadata = MetadataCommand::new().current_dir(workspace()).no_deps().exec();
-    let target = metadata.map_err(Box::new)?.target_directory.into_std_path_buf();
-    Ok(target.join("package"))
+fn folder() -> PathBuf {
+    workspace().join("target/package")
 }
 
 /// Returns the folder of the packed files.
