@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::steps::{Steps, cargo, line, run};
+use crate::steps::{Steps, cargo, output, run};
 use crate::{Error, workspace};
 
 /// The tools, built without optimization: they run for seconds, and their build takes minutes.
@@ -76,8 +76,7 @@ fn check_broken_rule(deny: &Path, rules: &Path, broken: &BrokenRule) -> Result<(
     let copy = folder.path().join("deny.toml");
     fs::write(&copy, text.replacen(rule, replacement, 1)).map_err(Error::file("write", &copy))?;
     let mut command = deny_command(deny, &copy, &[check]);
-    let line = line(&command);
-    let output = command.output().map_err(|source| Error::Start { line, source })?;
+    let output = output(&mut command)?;
     let found = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() && found.contains(report) {
         return Ok(());

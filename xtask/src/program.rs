@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde::Deserialize;
 
 use crate::Error;
-use crate::steps::{cargo, line};
+use crate::steps::{cargo, line, stdout};
 
 /// Fields of cargo's message about a build artifact that are used here.
 #[derive(Deserialize)]
@@ -55,12 +55,8 @@ impl Programs {
         let mut command = cargo(&format!("{subcommand} {format} {rest}"));
         let line = line(&command);
         println!("$ {line}");
-        let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-        let output = output.map_err(|source| Error::Start { line: line.clone(), source })?;
-        if !output.status.success() {
-            return Err(Error::Command { line, status: output.status });
-        }
-        Ok(Self::read(line, &String::from_utf8_lossy(&output.stdout)))
+        let messages = stdout(&mut command)?;
+        Ok(Self::read(line, &messages))
     }
 
     fn read(line: String, messages: &str) -> Self {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use sha2::{Digest as _, Sha256};
 
 use super::stage::Stage;
-use crate::steps::{line, run};
+use crate::steps::{line, output, run};
 use crate::{Error, browser};
 
 /// Package of npm, and the SHA-256 of its file.
@@ -77,10 +77,8 @@ pub(super) fn check(stage: &Stage, site: &Path) -> Result<(), Error> {
         ]);
         command.args(["--virtual-time-budget=20000", "--host-resolver-rules=MAP * ~NOTFOUND"]);
         command.arg(format!("file://{}", page.display()));
-        let line = line(&command);
-        println!("$ {line}");
-        let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
-        let output = output.map_err(|source| Error::Start { line, source })?;
+        println!("$ {}", line(&command));
+        let output = output(command.stderr(Stdio::null()))?;
         let document = String::from_utf8_lossy(&output.stdout);
         let drawn = document.matches(DRAWN).count();
         if drawn != expected || document.contains(FAILED) {

@@ -7,10 +7,10 @@ mod summary;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::folders::{create_parent, recreate};
-use crate::steps::{Steps, cargo, line};
+use crate::steps::{Steps, cargo, line, output};
 use crate::{Error, workspace};
 use stage::Stage;
 
@@ -129,10 +129,10 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 /// Builds a book. A warning is an error.
 fn build_book(mdbook: &Path, source: &Path, site: &Path) -> Result<(), Error> {
     let mut command = Command::new(mdbook);
-    command.arg("build").arg(source).arg("--dest-dir").arg(site).stdin(Stdio::null());
+    command.arg("build").arg(source).arg("--dest-dir").arg(site);
     let line = line(&command);
     println!("$ {line}");
-    let output = command.output().map_err(|source| Error::Start { line: line.clone(), source })?;
+    let output = output(&mut command)?;
     let log = String::from_utf8_lossy(&output.stderr);
     if output.status.success() && !log.contains("WARN") {
         return Ok(());
