@@ -11,6 +11,7 @@ mod ci;
 mod demo;
 mod dependencies;
 mod deploy;
+mod download;
 mod error;
 mod etcd;
 mod folders;
