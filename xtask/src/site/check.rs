@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::Error;
 use crate::folders::files_below;
-use crate::tidy::resolve;
+use crate::tidy::{file_and_anchor, is_external, target};
 
 /// Checks all pages below a folder.
 pub(super) fn check_links(site: &Path) -> Result<(), Error> {
@@ -51,12 +51,12 @@ fn fault(
     files: &BTreeSet<String>,
     ids: &BTreeMap<&str, BTreeSet<String>>,
 ) -> Option<&'static str> {
-    if link.contains("://") || link.starts_with("mailto:") {
+    if is_external(link) {
         return is_loaded.then_some("file of another site is loaded");
     }
     let link = percent_decode_str(link).decode_utf8_lossy().into_owned();
-    let (file, id) = link.split_once('#').unwrap_or((&link, ""));
-    let target = resolve(page, file);
+    let (_, id) = file_and_anchor(&link);
+    let target = target(page, &link);
     if !files.contains(&target) {
         return Some("link leads to no file");
     }

@@ -2,7 +2,7 @@
 
 use super::Violation;
 use super::files::Source;
-use super::links::{links, resolve};
+use super::links::{links, target};
 use crate::download::sha256;
 
 /// Folder of the Chinese pages.
@@ -34,7 +34,7 @@ fn english_links(page: &Source, pages: &[&Source]) -> Vec<Violation> {
     };
     let of_page = original_of(page);
     let translated = |link: &str| {
-        let target = resolve(&page.path, link.split_once('#').map_or(link, |(file, _)| file));
+        let target = target(&page.path, link);
         let is_translation = |page: &&&Source| original_of(page).as_ref() == Some(&target);
         let found = pages.iter().find(is_translation).filter(|_| of_page.as_ref() != Some(&target));
         found.map(|page| page.path.clone())
