@@ -2,16 +2,16 @@
 //! advisories by cargo-audit.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use crate::steps::{Steps, cargo, output, run};
+use crate::program::install;
+use crate::steps::{Steps, output, run};
 use crate::{Error, workspace};
 
-/// The tools, built without optimization: they run for seconds, and their build takes minutes.
-const DENY: &str = "install cargo-deny --version =0.20.2 --locked --debug --root";
-const AUDIT: &str =
-    "install cargo-audit --version =0.22.2 --no-default-features --locked --debug --root";
+/// Versions of the tools.
+const DENY: &str = "=0.20.2";
+const AUDIT: &str = "=0.22.2";
 
 /// A change of `deny.toml` by which the dependencies break a rule.
 struct BrokenRule {
@@ -52,7 +52,7 @@ pub(crate) fn check() -> Result<(), Error> {
 }
 
 pub(crate) fn run_steps(steps: &mut Steps) -> Result<(), Error> {
-    let deny = install(steps, "cargo-deny", DENY)?;
+    let deny = install(steps, "cargo-deny", DENY, &[])?;
     let rules = workspace().join("deny.toml");
     steps.step("dependencies", || {
         run(&mut deny_command(&deny, &rules, &["licenses", "bans", "sources"]))
@@ -99,16 +99,9 @@ pub(crate) fn advisories(arguments: &[String]) -> Result<(), Error> {
         return Err(Error::Usage(format!("`advisories {}`: {text}", database.display())));
     }
     let mut steps = Steps::begin();
-    let audit = install(&mut steps, "cargo-audit", AUDIT)?;
+    let audit = install(&mut steps, "cargo-audit", AUDIT, &["--no-default-features"])?;
     let mut command = Command::new(audit);
     command.current_dir(workspace()).args(["audit", "--no-fetch", "--deny", "warnings", "--db"]);
     steps.command("advisories", command.arg(database))?;
     steps.end("cargo xtask advisories")
-}
-
-/// Builds a tool in the target folder, and returns its path.
-fn install(steps: &mut Steps, name: &'static str, line: &str) -> Result<PathBuf, Error> {
-    let tools = workspace().join("target/tools");
-    steps.command(name, cargo(line).arg(&tools))?;
-    Ok(tools.join("bin").join(name))
 }

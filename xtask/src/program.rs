@@ -1,4 +1,4 @@
-//! Builds programs with cargo, and returns their paths.
+//! Builds programs of the workspace and tools of crates.io, and returns their paths.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::Error;
-use crate::steps::{cargo, line, stdout};
+use crate::steps::{Steps, cargo, line, stdout};
+use crate::{Error, workspace};
 
 /// Fields of cargo's message about a build artifact that are used here.
 #[derive(Deserialize)]
@@ -92,6 +92,23 @@ impl Programs {
     fn lacks(&self, name: &str) -> Error {
         Error::NoProgram { line: self.line.clone(), name: name.to_owned() }
     }
+}
+
+/// Builds a tool of crates.io below the target folder, and returns the path of its program.
+///
+/// `version` is exact, such as `=1.2.3`. The lock file that the tool was published with pins its
+/// dependencies. The build takes minutes without optimization, and the tool runs for seconds.
+pub(crate) fn install(
+    steps: &mut Steps,
+    name: &str,
+    version: &str,
+    arguments: &[&str],
+) -> Result<PathBuf, Error> {
+    let tools = workspace().join("target/tools");
+    let mut install = cargo("install --locked --debug");
+    install.args([name, "--version", version]).args(arguments).arg("--root").arg(&tools);
+    steps.command(name, &mut install)?;
+    Ok(tools.join("bin").join(name))
 }
 
 #[cfg(test)]

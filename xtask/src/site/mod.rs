@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::folders::{create_parent, recreate};
-use crate::steps::{Steps, cargo, line, output};
+use crate::program::install;
+use crate::steps::{Steps, line, output};
 use crate::{Error, workspace};
 use stage::Stage;
 
-/// Version of mdBook. `--locked` pins its dependencies by the lock file that it was published with.
-const MDBOOK: &str =
-    "install mdbook --version =0.5.4 --no-default-features --locked --debug --root";
+/// Version of mdBook.
+const MDBOOK: &str = "=0.5.4";
 
 /// A book of the site.
 struct Book {
@@ -62,16 +62,14 @@ pub(crate) fn build() -> Result<(), Error> {
 
 /// Builds the site, and checks its links and diagrams.
 pub(crate) fn run(steps: &mut Steps) -> Result<(), Error> {
-    let tools = folder().join("tools");
-    let mut install = cargo(MDBOOK);
-    steps.command("mdBook", install.arg(&tools))?;
+    let mdbook = install(steps, "mdbook", MDBOOK, &["--no-default-features"])?;
     let mermaid = steps.step("Mermaid", || diagrams::fetch(&folder()))?;
     let stage = steps.step("pages", || Stage::read(workspace()))?;
     steps.step("books", || {
         BOOKS.iter().try_for_each(|book| {
             let source = folder().join(book.language);
             write_source(&stage, book, &source, &mermaid)?;
-            build_book(&tools.join("bin/mdbook"), &source, &site().join(book.folder))
+            build_book(&mdbook, &source, &site().join(book.folder))
         })
     })?;
     steps.step("links of the site", || check::check_links(&site()))?;
