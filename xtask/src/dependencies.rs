@@ -2,9 +2,10 @@
 //! advisories by cargo-audit.
 
 use std::fs;
-use std::path::Path;
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
+use crate::folders::files_below;
 use crate::program::install;
 use crate::steps::{Steps, output, run};
 use crate::{Error, workspace};
@@ -86,6 +87,21 @@ fn check_broken_rule(deny: &Path, rules: &Path, broken: &BrokenRule) -> Result<(
     )))
 }
 
+/// Fails unless a folder has advisories.
+///
+/// cargo-audit checks each advisory that it finds, but accepts a database without any, such as an
+/// interrupted clone.
+fn check_database(database: &Path) -> Result<(), Error> {
+    let crates = database.join("crates");
+    let is_advisory = |file: &PathBuf| file.extension().is_some_and(|end| end == "md");
+    if crates.is_dir() && files_below(&crates)?.iter().any(is_advisory) {
+        return Ok(());
+    }
+    let text =
+        "valid is the folder of an advisory database, with advisories in its folder `crates`";
+    Err(Error::Usage(format!("`advisories {}`: {text}", database.display())))
+}
+
 /// Compares the locked dependencies with a local database of advisories, a clone of
 /// `advisory-db` of RustSec.
 pub(crate) fn advisories(arguments: &[String]) -> Result<(), Error> {
@@ -93,15 +109,32 @@ pub(crate) fn advisories(arguments: &[String]) -> Result<(), Error> {
         let text = "`advisories` takes the folder of a database, such as a clone of RustSec's";
         return Err(Error::Usage(format!("{text}, not `{}`", arguments.join(" "))));
     };
-    let database = Path::new(database);
-    if !database.join("crates").is_dir() {
-        let text = "valid is the folder of an advisory database, with a folder `crates`";
-        return Err(Error::Usage(format!("`advisories {}`: {text}", database.display())));
-    }
+    // cargo-audit runs in the root of the workspace.
+    let given = Path::new(database);
+    let database = path::absolute(given).map_err(Error::file("find", given))?;
+    check_database(&database)?;
     let mut steps = Steps::begin();
     let audit = install(&mut steps, "cargo-audit", AUDIT, &["--no-default-features"])?;
     let mut command = Command::new(audit);
     command.current_dir(workspace()).args(["audit", "--no-fetch", "--deny", "warnings", "--db"]);
     steps.command("advisories", command.arg(database))?;
     steps.end("cargo xtask advisories")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn database_without_advisories_is_refused() {
+        let database = tempfile::tempdir().unwrap();
+        let crates = database.path().join("crates/serde");
+        let message = || check_database(database.path()).unwrap_err().to_string();
+        assert!(message().contains("with advisories in its folder `crates`"), "{}", message());
+        fs::create_dir_all(&crates).unwrap();
+        fs::write(crates.join("README.txt"), "").unwrap();
+        assert!(message().contains("with advisories in its folder `crates`"), "{}", message());
+        fs::write(crates.join("RUSTSEC-2026-9999.md"), "").unwrap();
+        check_database(database.path()).unwrap();
+    }
 }
