@@ -30,7 +30,9 @@ pub(crate) fn check() -> Result<(), Error> {
 pub(crate) fn pack(steps: &mut Steps) -> Result<Vec<Package>, Error> {
     let staged = folder().join("workspace");
     let packages = steps.step("staged workspace", || stage::write(workspace(), &staged))?;
-    // The programs build what was packed. Cargo would build each package alone.
+    // Files of former packs could be of packages that no longer exist.
+    recreate(&packed(&folder()))?;
+    // The programs of `check` compile what was packed. Cargo would build each package alone.
     let arguments = ["package", "--workspace", "--no-verify", "--allow-dirty"];
     steps.command("packing", cargo_in(&staged).args(arguments))?;
     Ok(packages)
