@@ -21,7 +21,7 @@ pub(super) const CONFIGURATION: &str = "configuration";
 pub(super) const OUTCOMES: [&str; 4] = ["failed", "panicked", "timed_out", "interrupted"];
 /// Events of the history that are entries, in the order of the filter: the words of
 /// [`JobEvent::name`](coordination::JobEvent::name) without claims and completions.
-pub(super) const EVENTS: [&str; 22] = [
+pub(crate) const EVENTS: [&str; 22] = [
     "missed",
     "misfire_noted",
     "gap",

@@ -17,9 +17,9 @@ use super::shell::{Body, Section, choice};
 use super::view::Snapshots;
 use super::widgets::{Column, empty, history_fault, instance, live_table, pill, search_field};
 use crate::problem::{Answer, Problem};
-use entry::{CONFIGURATION, EVENTS, Entry, OPERATOR, OUTCOMES, Shown, of_registry};
+use entry::{CONFIGURATION, Entry, OPERATOR, OUTCOMES, Shown, of_registry};
 
-pub(crate) use entry::Recorded;
+pub(crate) use entry::{EVENTS, Recorded};
 
 /// Conditions for entries, as the address has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -192,11 +192,7 @@ fn row(cx: &Cx<'_>, id: &str, entry: &Entry) -> Markup {
 /// Returns the text of an entry: that of an event in the language of the reader, others as the job
 /// or the operator wrote them.
 fn text(cx: &Cx<'_>, entry: &Entry) -> Markup {
-    // Texts of operators and jobs can look like that of an event.
-    let shown = match EVENTS.contains(&entry.kind.as_str()) {
-        true => cx.lang().event(&entry.text),
-        false => entry.text.clone(),
-    };
+    let shown = cx.lang().event(&entry.kind, &entry.text);
     let is_as_written = shown == entry.text;
     html! { span lang=[is_as_written.then_some("en")] { (shown) } }
 }
