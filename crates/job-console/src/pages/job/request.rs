@@ -4,7 +4,7 @@
 
 use coordination::AuditRecord;
 use maud::{Markup, html};
-use operations::{ItemBrief, JobLine, JobSnapshot};
+use operations::{AuditTargets, ItemBrief, JobLine, JobSnapshot};
 
 use crate::pages::cx::Cx;
 use crate::pages::summary::moment;
@@ -46,9 +46,10 @@ fn of_record(
     record: &AuditRecord,
 ) -> Markup {
     let (lang, zone) = (cx.lang(), line.time_zone.as_deref());
+    let targets = AuditTargets::of(&record.target);
     let mut asked: Vec<(Progress, &ItemBrief)> = items
         .iter()
-        .filter(|item| covers(&record.target, item.item))
+        .filter(|item| targets.has_item(item.item))
         .map(|item| (progress(job, record, item), item))
         .collect();
     asked.sort_by_key(|(progress, item)| (*progress, item.item));
@@ -56,12 +57,11 @@ fn of_record(
     let (waiting, running, failed) =
         (count(Progress::Waiting), count(Progress::Running), count(Progress::Failed));
     let (succeeded, unknown) = (count(Progress::Succeeded), count(Progress::Unknown));
-    let is_cut = record.target.ends_with('…');
     let class = if waiting + running > 0 {
         "why neutral"
     } else if failed > 0 {
         "why bad"
-    } else if unknown > 0 || is_cut || asked.is_empty() {
+    } else if unknown > 0 || targets.is_cut() || asked.is_empty() {
         "why neutral"
     } else {
         "why good"
@@ -76,20 +76,13 @@ fn of_record(
                 @if asked.is_empty() { (lang.asked_instances()) " " (record.target) }
                 @else { (lang.request_progress(waiting, running, succeeded, failed)) }
                 @if unknown > 0 { " · " (lang.request_unknown(unknown)) }
-                @if is_cut { br; (lang.request_is_cut()) }
+                @if targets.is_cut() { br; (lang.request_is_cut()) }
                 ul.entries { @for (_, item) in asked.iter().take(MAX_ITEMS) { (entry(cx, item)) } }
                 @if more > 0 { p.dim { (lang.and_more(more)) } }
             }
             div.acts { a.button href=(cx.with(&[("request", "")])) { (lang.close()) } }
         }
     }
-}
-
-/// Returns true if the target of an audit record has an item: all items, or a list of them, which
-/// can be shortened.
-fn covers(target: &str, item: u32) -> bool {
-    let one = format!("item {item}");
-    target == "all items" || target.split(", ").any(|part| part == one)
 }
 
 /// Returns the progress of an item. A request waits in its node until the items have it, and then
@@ -126,24 +119,6 @@ fn entry(cx: &Cx<'_>, item: &ItemBrief) -> Markup {
             @if let Some(failure) = item.failure.as_deref().filter(|_| item.failing && !item.running) {
                 " " span.dim { (failure) }
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn target_of_a_record_has_its_items() {
-        for (target, item, expected) in [
-            ("all items", 7, true),
-            ("item 1, item 12", 12, true),
-            ("item 1, item 12", 2, false),
-            ("item 1, …", 1, true),
-            ("instance 10.0.0.1@-@7", 1, false),
-        ] {
-            assert_eq!(covers(target, item), expected, "{target} {item}");
         }
     }
 }
