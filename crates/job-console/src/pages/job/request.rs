@@ -2,9 +2,12 @@
 //!
 //! The audit record of the request has its items, so that the address can be opened again later.
 
+use std::collections::BTreeSet;
+
 use coordination::AuditRecord;
 use maud::{Markup, html};
 use operations::{AuditTargets, ItemBrief, JobLine, JobSnapshot};
+use sharding::ShardingItem;
 
 use crate::pages::cx::Cx;
 use crate::pages::summary::moment;
@@ -47,10 +50,11 @@ fn of_record(
 ) -> Markup {
     let (lang, zone) = (cx.lang(), line.time_zone.as_deref());
     let targets = AuditTargets::of(&record.target);
+    let unread = job.view().requests().find(|(id, _)| *id == record.id).map(|(_, items)| items);
     let mut asked: Vec<(Progress, &ItemBrief)> = items
         .iter()
         .filter(|item| targets.has_item(item.item))
-        .map(|item| (progress(job, record, item), item))
+        .map(|item| (progress(unread, record.at_ms, item), item))
         .collect();
     asked.sort_by_key(|(progress, item)| (*progress, item.item));
     let count = |wanted| asked.iter().filter(|(progress, _)| *progress == wanted).count();
@@ -87,16 +91,20 @@ fn of_record(
 
 /// Returns the progress of an item. A request waits in its node until the items have it, and then
 /// in their records until they run.
-fn progress(job: &JobSnapshot, record: &AuditRecord, item: &ItemBrief) -> Progress {
-    let is_unread = job.view().requests().any(|(id, of)| {
-        let covers = of.is_none_or(|items| items.iter().any(|one| one.index() == item.item));
-        id == record.id && covers
-    });
+///
+/// `unread` has the items that do not have the request yet, `None` for all, if its node exists.
+fn progress(
+    unread: Option<Option<&BTreeSet<ShardingItem>>>,
+    requested_ms: i64,
+    item: &ItemBrief,
+) -> Progress {
+    let number = ShardingItem::new(item.item);
+    let is_unread = unread.is_some_and(|items| items.is_none_or(|items| items.contains(&number)));
     if is_unread || item.requested {
         Progress::Waiting
     } else if item.running || item.orphaned {
         Progress::Running
-    } else if item.ended_ms.is_none_or(|ended| ended < record.at_ms) {
+    } else if item.ended_ms.is_none_or(|ended| ended < requested_ms) {
         Progress::Unknown
     } else if item.failing {
         Progress::Failed
