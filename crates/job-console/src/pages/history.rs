@@ -10,7 +10,7 @@ use job_history::{FireOutcome, FirePage, FireQuery, FireRecord, History};
 use super::query::Address;
 use super::timeline::Recorded;
 use super::view::{Tab, View};
-use super::widgets::outcome_class;
+use super::widgets::{FAILURES, outcome_class};
 
 /// Deadline of an answer of the history. The page is shown without it afterwards.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -156,7 +156,7 @@ async fn day(history: &History, now: Timestamp) -> job_history::Result<Past> {
         *counts.entry(count.outcome.as_str().to_owned()).or_default() += count.fires;
     }
     let mut failed = Vec::new();
-    for outcome in ["failed", "timed_out", "panicked", "interrupted"] {
+    for outcome in FAILURES {
         let query = query.clone().outcome(FireOutcome::new(outcome));
         failed.extend(history.fires(&query, 10, None).await?.fires);
     }
