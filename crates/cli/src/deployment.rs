@@ -1,5 +1,4 @@
 //! Tests of the files in `docs/deploy`: their command lines, their job files, their deadlines.
-#![cfg(feature = "console")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +9,11 @@ use job_types::JobFile;
 use serde_json::Value;
 
 use crate::arguments::CommandLine;
+use crate::commands::worker::outlets::HISTORY_DEADLINE;
 
-/// Seconds between the end of `--drain` and the end of the process: 10 for the history, and twice
-/// the `shutdown_grace` of a job.
-const EXIT_SECONDS: u64 = 12;
+/// Seconds between the end of `--drain` and the end of the process: the deadline of the history,
+/// and twice the default `shutdown_grace` of a job.
+const EXIT_SECONDS: u64 = HISTORY_DEADLINE.as_secs() + 2;
 
 fn files_in(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/deploy")).join(folder);

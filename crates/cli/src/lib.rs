@@ -4,7 +4,9 @@ mod arguments;
 mod commands;
 mod connect;
 mod context;
+// Two attributes, because clippy does not take `cfg(all(test, ..))` for the mark of a test.
 #[cfg(test)]
+#[cfg(feature = "console")]
 mod deployment;
 mod fault;
 mod init;

@@ -56,7 +56,7 @@ pub enum MailTls {
 /// # Examples
 /// ```
 /// use job_alerts::Email;
-/// use outbound::{SecretText, with_causes};
+/// use outbound::SecretText;
 ///
 /// let recipients = "anna@example.com, ops@example.com";
 /// let handler = Email::new("mail.example.com", 465, "Jobs <jobs@example.com>", recipients)

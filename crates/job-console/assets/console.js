@@ -70,17 +70,19 @@ function localise(root) {
     element.title = element.dateTime;
   }
   tick();
-  nameColumns(document);
 }
 
 // On a narrow screen the rows of a table are cards, and each cell names its column.
-function nameColumns(root) {
-  for (const table of root.querySelectorAll("table")) {
+function nameColumns() {
+  for (const table of document.querySelectorAll("table")) {
     const names = [...table.querySelectorAll("thead th")].map((heading) => heading.textContent.trim());
     for (const row of table.querySelectorAll("tbody tr")) {
-      [...row.children].forEach((cell, index) => { cell.dataset.column = names[index] ?? ""; });
+      [...row.children].forEach((cell, index) => {
+        const name = names[index] ?? "";
+        if (cell.dataset.column !== name) cell.dataset.column = name;
+      });
     }
-    if (names.length > 0) table.dataset.cards = "";
+    if (names.length > 0 && !("cards" in table.dataset)) table.dataset.cards = "";
   }
 }
 
@@ -162,6 +164,7 @@ function apply(html) {
   }
   announce();
   localise($("content"));
+  nameColumns();
   age();
 }
 
@@ -232,6 +235,7 @@ $("more-show").addEventListener("click", () => {
     morph(target, fresh);
     localise(target);
   }
+  nameColumns();
   pending.clear();
   announce();
 });
@@ -386,6 +390,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 localise(document);
+nameColumns();
 connect();
 setInterval(tick, SECOND);
 setInterval(age, 200);

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { get } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { PATIENCE, Program, variable } from './harness.mjs'
 
 /** A running `ejob-bench console-site`. */
@@ -11,8 +12,13 @@ export class Site extends Program {
     const words = ['console-site', String(jobs), String(items)]
     const site = await super.start(variable('EJOB_BENCH'), words, /^http:\S+/, { stdin: 'pipe' })
     const end = performance.now() + PATIENCE
-    while ((await fetch(`${site.address}/health`)).status !== 200) {
+    for (;;) {
+      const health = await fetch(`${site.address}/health`, { signal: AbortSignal.timeout(PATIENCE) })
+      await health.text()
+      if (health.status === 200) break
       if (performance.now() > end) throw new Error(`the console has no data after ${PATIENCE} ms`)
+      // The console reads its namespace on the same processors.
+      await pause(20)
     }
     return site
   }
@@ -34,8 +40,7 @@ export class Site extends Program {
   async follow(number) {
     const page = new URL(this.job(number)).pathname.slice(1)
     const request = get(`${this.home}/stream?page=${encodeURIComponent(page)}`)
-    const [response] = await once(request, 'response')
-    if (response.statusCode !== 200) throw new Error(`the stream was answered by ${response.statusCode}`)
+    const response = await responseTo(request, 'the stream')
     response.resume()
     response.on('error', () => {})
     return { end: () => request.destroy() }
@@ -47,10 +52,16 @@ export function addresses(site) {
   return { overview: site.home, jobs: `${site.home}/jobs`, 'a job': site.job(7) }
 }
 
+/** Waits for the begin of a successful response. */
+async function responseTo(request, name) {
+  const [response] = await once(request, 'response', { signal: AbortSignal.timeout(PATIENCE) })
+  if (response.statusCode !== 200) throw new Error(`${name} was answered by ${response.statusCode}`)
+  return response
+}
+
 /** Returns the size of an answer as it is sent, in bytes. */
 export async function compressed(url, encoding) {
-  const [response] = await once(get(url, { headers: { 'accept-encoding': encoding } }), 'response')
-  if (response.statusCode !== 200) throw new Error(`${url} was answered by ${response.statusCode}`)
+  const response = await responseTo(get(url, { headers: { 'accept-encoding': encoding } }), url)
   let size = 0
   for await (const chunk of response) size += chunk.length
   return size

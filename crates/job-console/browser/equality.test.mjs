@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { crawl } from './crawl.mjs'
-import { PATIENCE, browser, tab } from './harness.mjs'
+import { PATIENCE, browser, operate, tab } from './harness.mjs'
 import { Namespace } from './registry.mjs'
 
 const STEPS = 12
@@ -40,11 +40,8 @@ function chooser(seed) {
 }
 
 /** Requests an operation. It can be refused, also because the registry does not answer. */
-async function operate(word, job) {
-  const address = `${namespace.console.address}/api/v1/namespaces/jobs/jobs/${job}/${word}`
-  const body = JSON.stringify({ reason: 'a random step' })
-  const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' }
-  const answer = await fetch(address, { method: 'POST', headers, body })
+async function request(word, job) {
+  const answer = await operate(`${namespace.console.address}/api/v1/namespaces/jobs`, job, word, 'a random step')
   assert.notEqual(answer.status, 500, await answer.text())
 }
 
@@ -52,7 +49,7 @@ async function operate(word, job) {
 async function step(page, choose, requests) {
   const words = ['run', 'pause', 'resume', 'disable', 'enable', 'run']
   const kind = choose(10)
-  if (kind < 6) requests.push(operate(words[choose(words.length)], ['report', 'broken'][choose(2)]))
+  if (kind < 6) requests.push(request(words[choose(words.length)], ['report', 'broken'][choose(2)]))
   else if (kind === 6) namespace.proxy.cut()
   else if (kind === 7) namespace.proxy.heal()
   else if (kind === 8) await namespace.crashWorker()

@@ -80,13 +80,23 @@ export class Console extends Ejob {
 
 /** Writes a file of users with one of them, the administrator anna, and returns its path. */
 export async function usersFile(folder, password) {
-  const child = spawn(variable('EJOB'), ['console', 'hash'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(variable('EJOB'), ['console', 'hash'], { stdio: ['pipe', 'pipe', 'inherit'], timeout: PATIENCE })
   child.stdin.end(`${password}\n`)
   const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
   const [hash] = /\$argon2id\S+/.exec(output)
   const path = join(folder, 'users.toml')
   await writeFile(path, `[[users]]\nname = "anna"\npassword = "${hash}"\nrole = "admin"\n`, { mode: 0o600 })
   return path
+}
+
+/** Requests an operation on a job by the API, as a page of the console would. */
+export function operate(namespace, job, word, reason) {
+  return fetch(`${namespace}/jobs/${job}/${word}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+    body: JSON.stringify({ reason }),
+    signal: AbortSignal.timeout(PATIENCE),
+  })
 }
 
 /** Moves the focus by Tab until it is on an element that matches, which has to be visible there. */

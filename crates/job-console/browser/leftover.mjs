@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Console, Ejob } from './harness.mjs'
+import { Console, Ejob, operate } from './harness.mjs'
 
 /** A console of a registry in a file. After the end of the worker's session the requests are findings. */
 export class LeftOver {
@@ -36,11 +36,7 @@ export class LeftOver {
   }
 
   async request(job) {
-    const answer = await fetch(`${this.console.address}/api/v1/namespaces/default/jobs/${job}/run`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
-      body: JSON.stringify({ reason: 'browser test' }),
-    })
+    const answer = await operate(`${this.console.address}/api/v1/namespaces/default`, job, 'run', 'browser test')
     const text = await answer.text()
     assert.equal(answer.status, 200, text)
   }

@@ -177,21 +177,24 @@ for (const round of ROUNDS) {
     assert.deepEqual(page.faults, [])
   })
 
-  for (const [index, row] of operations(job, server).entries()) {
+  const rows = operations(job, server)
+  const reason = (index) => `${name} ${index}: ${rows[index][0]}`
+  for (const [index, row] of rows.entries()) {
     const [id, place, end, confirmed] = row
     operation([id], round, async (page) => {
-      const why = `${name} ${index}: ${id}`
+      const why = reason(index)
+      // The records of a job are removed with it. A server that starts registers the job again, so
+      // that the job itself can be back at once.
+      const former = confirmed === job && reason(index - 1)
+      if (former) await isRecorded(page, former)
       // Items that run at this moment have not failed yet, so that a rerun may change nothing.
       let answer = await attempt(page, way, row, why)
       for (let n = 0; answer.includes(NOTHING); n += 1) {
         assert.ok(id.startsWith('rerun') && n < 30, `${end} on ${place} changes nothing`)
         answer = await attempt(page, way, row, why)
       }
-      if (confirmed === job) {
-        // The records of a job are removed with it. A server that starts registers the job again,
-        // so that the job itself can be back at once.
+      if (former) {
         await page.goto(`${home}/audit?job=${job}`)
-        const former = `${name} 0: pause_job`
         await page.waitForFunction((former) => !document.querySelector('main').innerText.includes(former), {}, former)
       } else {
         await isRecorded(page, why)

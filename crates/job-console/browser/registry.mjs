@@ -66,16 +66,25 @@ script = { command = "false" }
 export class Namespace {
   static async start() {
     const namespace = new Namespace()
-    namespace.folder = await mkdtemp(join(tmpdir(), 'ejob-browser-'))
-    await writeFile(join(namespace.folder, 'jobs.toml'), JOBS)
-    namespace.server = await Program.start(variable('EJOB_TEST_ZOOKEEPER'), [], /^([\d.]+):(\d+)/, { stderr: 'ignore' })
-    const [address, host, port] = namespace.server.match
-    namespace.registry = `zk://${address}/jobs`
-    await namespace.startWorker()
-    namespace.proxy = await Proxy.to(host, Number(port))
-    namespace.console = await Console.start('--registry', `zk://127.0.0.1:${namespace.proxy.port}/jobs`)
-    namespace.home = `${namespace.console.address}/n/jobs`
+    try {
+      await namespace.#begin()
+    } catch (error) {
+      await namespace.end()
+      throw error
+    }
     return namespace
+  }
+
+  async #begin() {
+    this.folder = await mkdtemp(join(tmpdir(), 'ejob-browser-'))
+    await writeFile(join(this.folder, 'jobs.toml'), JOBS)
+    this.server = await Program.start(variable('EJOB_TEST_ZOOKEEPER'), [], /^([\d.]+):(\d+)/, { stderr: 'ignore' })
+    const [address, host, port] = this.server.match
+    this.registry = `zk://${address}/jobs`
+    await this.startWorker()
+    this.proxy = await Proxy.to(host, Number(port))
+    this.console = await Console.start('--registry', `zk://127.0.0.1:${this.proxy.port}/jobs`)
+    this.home = `${this.console.address}/n/jobs`
   }
 
   async startWorker() {
@@ -102,6 +111,6 @@ export class Namespace {
     this.proxy?.end()
     await this.worker?.end()
     await this.server?.end()
-    await rm(this.folder, { recursive: true, force: true })
+    if (this.folder) await rm(this.folder, { recursive: true, force: true })
   }
 }

@@ -122,7 +122,7 @@ impl Alerts {
 
     /// Returns the watcher of this process while it has not ended: its states are old afterwards.
     fn running(&self) -> Option<&WatchView> {
-        self.watcher.get().filter(|watcher| watcher.ended().is_none())
+        self.watcher().filter(|watcher| watcher.ended().is_none())
     }
 
     /// Returns true if this process judges all expectations.
@@ -130,14 +130,14 @@ impl Alerts {
         self.running().is_some()
     }
 
-    /// Returns true if the console was started with a watcher.
-    pub(crate) fn has_watcher(&self) -> bool {
-        self.watcher.get().is_some()
+    /// Returns the watcher of this process, also after its end.
+    pub(crate) fn watcher(&self) -> Option<&WatchView> {
+        self.watcher.get()
     }
 
     /// Returns the reason why the watcher of this process has ended.
     pub(crate) fn ended(&self) -> Option<&str> {
-        self.watcher.get()?.ended()
+        self.watcher()?.ended()
     }
 
     /// Returns the known expectations in the order of jobs and kinds.
@@ -173,11 +173,6 @@ impl Alerts {
             }
         }
         rows.into_values().collect()
-    }
-
-    /// Returns the number of stored violations that are not silenced.
-    pub(crate) fn violated(&self, now: Timestamp) -> usize {
-        self.stored.open_violations(now)
     }
 
     /// Silences an expectation until a time, or ends its silence.

@@ -7,10 +7,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use job_watch::WatchView;
 use operations::Freshness;
 use serde::Serialize;
 
-use crate::alerts::Alerts;
 use crate::namespaces::Namespaces;
 
 #[derive(Serialize)]
@@ -35,14 +35,16 @@ pub(crate) async fn health(State(namespaces): State<Arc<Namespaces>>) -> Respons
         Freshness::Current => "current",
         Freshness::Stale { .. } => "stale",
     };
-    let state_of_watcher = |alerts: &Alerts| match alerts.ended() {
+    let state_of_watcher = |watcher: &WatchView| match watcher.ended() {
         Some(_) => "ended",
         None => "running",
     };
     let watchers = namespaces
         .all()
-        .filter(|namespace| namespace.alerts.has_watcher())
-        .map(|namespace| (namespace.name.clone(), state_of_watcher(&namespace.alerts)))
+        .filter_map(|namespace| {
+            let watcher = namespace.alerts.watcher()?;
+            Some((namespace.name.clone(), state_of_watcher(watcher)))
+        })
         .collect();
     let namespaces: BTreeMap<_, _> = namespaces
         .all()

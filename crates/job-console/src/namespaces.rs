@@ -11,6 +11,7 @@ use reg_center::RegistryCenter;
 use crate::alerts::Alerts;
 use crate::api::EventHub;
 use crate::findings::Findings;
+use crate::pages::LastDay;
 use crate::problem::{Answer, Problem};
 
 /// One namespace: the jobs, kept current, and the operator actions on them.
@@ -21,6 +22,7 @@ pub(crate) struct Namespace {
     pub(crate) live: LiveNamespace,
     pub(crate) operations: Operations,
     pub(crate) history: Option<History>,
+    pub(crate) last_day: LastDay,
     pub(crate) events: EventHub,
     pub(crate) findings: Findings,
     pub(crate) alerts: Alerts,
@@ -36,7 +38,8 @@ impl Namespace {
         let alerts = Alerts::follow(Arc::clone(&registry));
         let (live, events) = (LiveNamespace::follow(registry), EventHub::default());
         let findings = Findings::follow(&live);
-        Self { name, live, operations, history, events, findings, alerts }
+        let last_day = LastDay::default();
+        Self { name, live, operations, history, last_day, events, findings, alerts }
     }
 
     /// Returns a job with a configuration.

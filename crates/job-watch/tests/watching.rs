@@ -161,6 +161,7 @@ async fn pause_before_a_repeat_leaves_it_to_the_next_sender() {
     let first = world.watch(LATE);
     world.until_arrived(1).await;
     first.stop().await;
+    assert_eq!(world.now(), 120, "the pause does not delay the end of the watcher");
     world.set_mode(Mode::Accept);
     let _second = world.watch(LATE);
     let arrived = world.until_arrived(2).await;

@@ -5,6 +5,7 @@ use std::fmt;
 use coordination::{AuditRecord, JobName, OperatorStep};
 use serde::Serialize;
 
+use crate::audit_targets::text_of;
 use crate::{Error, Result};
 
 /// Author and reason of a change. Both are recorded with it.
@@ -188,16 +189,7 @@ impl Planned {
 
     /// Returns the changed targets for the audit record, shortened to its limit.
     pub(crate) fn target(&self) -> String {
-        let mut text = String::new();
-        for (target, _) in &self.done {
-            if text.len() + target.len() > AuditRecord::MAX_TEXT_BYTES - 16 {
-                text.push_str(", …");
-                break;
-            }
-            text.push_str(if text.is_empty() { "" } else { ", " });
-            text.push_str(target);
-        }
-        text
+        text_of(self.done.iter().map(|(target, _)| target.as_str()))
     }
 
     pub(crate) fn report(self, job: &JobName, record: Option<AuditRecord>) -> Report {

@@ -3,7 +3,7 @@
 use coordination::{AuditRecord, ServerIp, ServerState, server_of};
 use jiff::Timestamp;
 
-use crate::JobSnapshot;
+use crate::{AuditTargets, JobSnapshot};
 
 /// Servers with live instances, by their state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,35 +94,12 @@ fn changes_of<'a>(
     target: &str,
 ) -> impl Iterator<Item = &'a AuditRecord> + use<'a> {
     let target = target.to_owned();
-    let found = move |record: &&AuditRecord| About::of(&record.target, &target);
-    let last = found.clone();
-    job.audit()
-        .rev()
-        .take_while(move |record| last(record) != About::Unknown)
-        .filter(move |record| found(record) == About::Yes)
-}
-
-/// Whether a recorded change is about a server or an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum About {
-    Yes,
-    No,
-    /// The record's list of targets is cut, and may have had this one. Which of the earlier changes
-    /// is still in force is then not known.
-    Unknown,
-}
-
-impl About {
-    fn of(targets: &str, target: &str) -> Self {
-        let kind = target.split(' ').next().unwrap_or_default();
-        if targets.split(", ").any(|one| one == target) {
-            Self::Yes
-        } else if targets.starts_with(kind) && targets.ends_with('…') {
-            Self::Unknown
-        } else {
-            Self::No
-        }
-    }
+    let found = job.audit().rev().map_while(move |record| {
+        let targets = AuditTargets::of(&record.target);
+        // Which of the earlier changes is still in force is not known then.
+        (!targets.may_lack(&target)).then(|| targets.has(&target).then_some(record))
+    });
+    found.flatten()
 }
 
 fn in_brackets(text: Option<String>) -> String {
@@ -142,23 +119,4 @@ pub(crate) fn described(record: &AuditRecord) -> String {
 /// Returns a time in milliseconds since 1970 UTC as RFC 3339.
 pub(crate) fn moment(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| format!("{ms} ms"), |time| time.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::About;
-
-    #[test]
-    fn cut_list_may_be_about_each_target_of_its_kind() {
-        for (targets, expected) in [
-            ("server 10.0.0.1, server 10.0.0.2", About::Yes),
-            ("server 10.0.0.3, server 10.0.0.2, …", About::Yes),
-            ("server 10.0.0.1, server 10.0.0.3, …", About::Unknown),
-            ("server 10.0.0.21", About::No),
-            ("item 1, item 2, …", About::No),
-            ("all items", About::No),
-        ] {
-            assert_eq!(About::of(targets, "server 10.0.0.2"), expected, "{targets}");
-        }
-    }
 }

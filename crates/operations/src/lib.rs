@@ -2,6 +2,7 @@
 
 mod act;
 mod attention;
+mod audit_targets;
 mod change;
 mod config_fields;
 mod doctor;
@@ -31,6 +32,7 @@ pub use attention::{
     Attention, DueFire, LATE_GRACE_MS, RESHARDING_GRACE_MS, attention, due_fire, first_due_fire,
     late_fires, lateness_ms,
 };
+pub use audit_targets::AuditTargets;
 pub use change::{By, Entry, Recorded, Report};
 pub use config_fields::ConfigField;
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};

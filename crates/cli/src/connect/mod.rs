@@ -27,6 +27,9 @@ const NAMESPACE: &str = "EJOB_NAMESPACE";
 /// Variable with `user:password`.
 const DIGEST: &str = "EJOB_DIGEST";
 
+/// Maximum size of a file with one secret, in KiB. A larger file is surely the wrong one.
+const MAX_SECRET_KIB: u64 = 64;
+
 /// Options of the connection to the registry.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Registry")]
@@ -190,9 +193,9 @@ impl ConnectArguments {
     }
 }
 
-/// Reads a file with one secret of at most 64 KiB: a larger file is surely the wrong one.
+/// Reads a file with one secret.
 pub(crate) fn secret_file(path: &Path) -> io::Result<String> {
-    let text = outbound::read_text(File::open(path)?, 64)?;
+    let text = outbound::read_text(File::open(path)?, MAX_SECRET_KIB)?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 

@@ -17,7 +17,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Longest time that a request waits for a file, such as one of a network drive.
 const READ_DEADLINE: Duration = Duration::from_secs(5);
 
-const MAX_BYTES: u64 = 4 << 20;
+/// Maximum size of a file, in KiB.
+const MAX_KIB: u64 = 4 * 1024;
 
 /// Most bytes of the name of a user, a group or a token. An audit record takes a name of this size.
 const MAX_NAME_BYTES: usize = 128;
@@ -151,8 +152,7 @@ fn read(path: &Path) -> Result<(String, Stamp), String> {
     // Of the open file, so that it cannot be replaced between the check and the reading.
     let metadata = file.metadata().map_err(|error| format!("cannot be examined: {error}"))?;
     check_mode(&metadata)?;
-    let text =
-        read_text(file, MAX_BYTES / 1024).map_err(|error| format!("cannot be read: {error}"))?;
+    let text = read_text(file, MAX_KIB).map_err(|error| format!("cannot be read: {error}"))?;
     Ok((text, Stamp::of(&metadata)))
 }
 

@@ -2,15 +2,19 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use job_history::{FireOutcome, FirePage, FireQuery, FireRecord, History};
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use super::query::Address;
 use super::timeline::Recorded;
 use super::view::{Tab, View};
-use super::widgets::outcome_class;
+use super::widgets::{FAILURES, outcome_class};
+use crate::namespaces::Namespace;
 
 /// Deadline of an answer of the history. The page is shown without it afterwards.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -31,7 +35,7 @@ pub(crate) enum Past {
     /// by job.
     Day { counts: BTreeMap<String, u64>, failed: Vec<FireRecord>, hour: JobRuns },
     /// Runs of the last 24 hours by job.
-    Jobs(JobRuns),
+    Jobs(Arc<JobRuns>),
     /// Entries of the timeline.
     Timeline(Recorded),
     /// The page shows nothing of the past.
@@ -81,14 +85,16 @@ impl From<FirePage> for JobFires {
 }
 
 impl Past {
-    /// Asks the history for the fires that a page shows.
+    /// Asks the history for the fires that a page shows. Numbers that pages share are younger than
+    /// `max_age`.
     pub(crate) async fn of(
-        history: Option<&History>,
+        namespace: &Namespace,
         view: &View,
         address: &Address,
         now: Timestamp,
+        max_age: Duration,
     ) -> Self {
-        let Some(history) = history else { return Self::None };
+        let Some(history) = &namespace.history else { return Self::None };
         let asked = async {
             match view {
                 View::Overview => day(history, now).await,
@@ -97,7 +103,7 @@ impl Past {
                     Ok(Self::Fires(history.fires(&query, ROWS, None).await?.into()))
                 }
                 View::Timeline(filter) => Ok(Self::Timeline(Recorded::of(history, filter).await?)),
-                View::Jobs => Ok(Self::Jobs(runs_since(history, now, 24).await?)),
+                View::Jobs => Ok(Self::Jobs(namespace.last_day.runs(history, now, max_age).await?)),
                 View::Job(_, Tab::Schedule | Tab::Placement | Tab::Configuration)
                 | View::Running
                 | View::Servers
@@ -133,6 +139,34 @@ fn of_job(job: &str, address: &Address) -> FireQuery {
     }
 }
 
+/// The last answer for the runs of the last 24 hours by job.
+#[derive(Debug, Default)]
+pub(crate) struct LastDay(Mutex<Option<(Instant, Arc<JobRuns>)>>);
+
+impl LastDay {
+    /// Returns the runs of the last 24 hours, younger than `max_age`.
+    ///
+    /// Open pages share an answer, so that their number does not multiply the queries. None of them
+    /// waits for the query of another one, which a slow reader of a stream can delay.
+    async fn runs(
+        &self,
+        history: &History,
+        now: Timestamp,
+        max_age: Duration,
+    ) -> job_history::Result<Arc<JobRuns>> {
+        let asked_at = Instant::now();
+        let last = self.0.lock().clone();
+        if let Some((at, runs)) = last
+            && asked_at.saturating_duration_since(at) < max_age
+        {
+            return Ok(runs);
+        }
+        let runs = Arc::new(runs_since(history, now, 24).await?);
+        *self.0.lock() = Some((asked_at, Arc::clone(&runs)));
+        Ok(runs)
+    }
+}
+
 /// Returns the runs of the last hours by job, in one query.
 async fn runs_since(history: &History, now: Timestamp, hours: i64) -> job_history::Result<JobRuns> {
     let from = now.checked_sub(SignedDuration::from_hours(hours)).unwrap_or(now);
@@ -156,11 +190,34 @@ async fn day(history: &History, now: Timestamp) -> job_history::Result<Past> {
         *counts.entry(count.outcome.as_str().to_owned()).or_default() += count.fires;
     }
     let mut failed = Vec::new();
-    for outcome in ["failed", "timed_out", "panicked", "interrupted"] {
+    for outcome in FAILURES {
         let query = query.clone().outcome(FireOutcome::new(outcome));
         failed.extend(history.fires(&query, 10, None).await?.fires);
     }
     failed.sort_by_key(|fire| Reverse(fire.fire));
     failed.truncate(10);
     Ok(Past::Day { counts, failed, hour: runs_since(history, now, 1).await? })
+}
+
+#[cfg(test)]
+mod tests {
+    use job_history::HistoryOptions;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn pages_share_the_runs_of_the_last_day_up_to_their_age() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = HistoryOptions::sqlite(folder.path().join("history.db"));
+        let (history, last_day) = (History::open(options).await.unwrap(), LastDay::default());
+        let runs = async |max_age| {
+            let now = Timestamp::UNIX_EPOCH;
+            last_day.runs(&history, now, max_age).await.unwrap()
+        };
+        let first = runs(Duration::MAX).await;
+        assert!(Arc::ptr_eq(&first, &runs(Duration::MAX).await));
+        let second = runs(Duration::ZERO).await;
+        assert!(!Arc::ptr_eq(&first, &second));
+        assert!(Arc::ptr_eq(&second, &runs(Duration::MAX).await));
+    }
 }

@@ -41,6 +41,7 @@ mod widgets;
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{FromRequestParts, State};
 use axum::http::header::{CONTENT_TYPE, LOCATION};
@@ -68,6 +69,7 @@ use view::View;
 
 pub(crate) use assets::{Asset, ICON, STYLE};
 pub(crate) use error_page::problems_as_pages;
+pub(crate) use history::LastDay;
 pub(crate) use stream::Streams;
 
 /// Pages that a viewer may see, below the root of the console.
@@ -215,7 +217,7 @@ fn without_namespaces(cx: &Cx<'_>) -> Body {
 async fn show(request: PageRequest) -> Answer<Response> {
     let (asked, namespace) = (&request.asked, &request.namespace);
     let view = View::at(&asked.address)?;
-    let past = Past::of(namespace.history.as_ref(), &view, &asked.address, asked.now).await;
+    let past = Past::of(namespace, &view, &asked.address, asked.now, Duration::ZERO).await;
     Findings::refresh(namespace).await;
     // A page can visit all nodes of a job, or plan the moves of its items.
     let rendered = scan(move || {

@@ -14,21 +14,23 @@ use super::shell::{Body, Section};
 use super::summary::{Since, late, moment};
 use super::widgets::{attention_class, empty, history_fault, outcome_class, pill, since};
 
-/// Maximum number of rows in the list of problems. The list of jobs has them all.
+/// Maximum number of listed jobs that need attention, and of those that fail at times. The list of
+/// jobs has them all.
 const MAX_PROBLEMS: usize = 50;
 /// Number of next fires.
 const FIRES: usize = 20;
 
 pub(super) fn page(cx: &Cx<'_>, past: &Past) -> Body {
     let lang = cx.lang();
+    let flapping = flapping(cx, past);
     let main = html! {
         h1 { (lang.overview()) }
-        (cx.live("verdict", &verdict(cx, flapping(cx, past).len())))
+        (cx.live("verdict", &verdict(cx, flapping.len())))
         div.cols {
             div.stack {
                 section.card aria-labelledby="attention-title" {
                     h2 #attention-title { (lang.needs_attention()) }
-                    (attention(cx, past))
+                    (attention(cx, &flapping))
                 }
                 section.card aria-labelledby="failed-title" {
                     h2 #failed-title { (lang.last_day()) }
@@ -97,9 +99,9 @@ fn flapping_row(cx: &Cx<'_>, job: &JobLine, runs: Runs) -> Markup {
     }
 }
 
-fn attention(cx: &Cx<'_>, past: &Past) -> Markup {
+fn attention(cx: &Cx<'_>, flapping: &[(&JobLine, Runs)]) -> Markup {
     let lang = cx.lang();
-    let (found, flapping) = (urgent(cx), flapping(cx, past));
+    let found = urgent(cx);
     if found.is_empty() && flapping.is_empty() {
         let text = if cx.summary.jobs().is_empty() {
             empty(&lang.no_jobs(), &lang.no_jobs_hint(), Some("ejob worker jobs.toml"))
@@ -122,14 +124,17 @@ fn attention(cx: &Cx<'_>, past: &Past) -> Markup {
                 } }
                 tbody {
                     @for row in rows { (row) }
-                    @for (job, runs) in flapping.into_iter().take(MAX_PROBLEMS) {
-                        (flapping_row(cx, job, runs))
+                    @for (job, runs) in flapping.iter().take(MAX_PROBLEMS) {
+                        (flapping_row(cx, job, *runs))
                     }
                 }
             }
         }
         @if more > 0 {
             p { a href=(cx.here("jobs?status=ATTENTION")) { (lang.and_more(more)) } }
+        }
+        @if flapping.len() > MAX_PROBLEMS {
+            p { a href=(cx.here("jobs")) { (lang.n_fail_at_times(flapping.len())) } }
         }
     };
     cx.live("attention", &table)

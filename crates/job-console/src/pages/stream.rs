@@ -170,7 +170,7 @@ impl Follower {
     fn ask(&self) -> BoxFuture<'static, Past> {
         let (namespace, view) = (Arc::clone(&self.request.namespace), self.view.clone());
         let (address, now) = (self.request.asked.address.clone(), Timestamp::now());
-        async move { Past::of(namespace.history.as_ref(), &view, &address, now).await }.boxed()
+        async move { Past::of(&namespace, &view, &address, now, REFRESH).await }.boxed()
     }
 
     async fn render(&mut self) -> Answer<String> {

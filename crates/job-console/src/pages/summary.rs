@@ -29,7 +29,7 @@ impl Summary {
             servers: namespace.live.servers().len(),
             attention: list.needing_attention(now.as_millisecond()),
             problems: found.problems(),
-            violated: namespace.alerts.violated(now),
+            violated: namespace.alerts.stored.open_violations(now),
             list,
             found,
         }

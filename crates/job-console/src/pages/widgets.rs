@@ -71,11 +71,14 @@ pub(crate) fn item_state(cx: &Cx<'_>, item: &ItemBrief) -> (&'static str, String
     }
 }
 
+/// Outcomes of runs that did not succeed, in the order of filters.
+pub(crate) const FAILURES: [&str; 4] = ["failed", "panicked", "timed_out", "interrupted"];
+
 /// Returns the class of an outcome of the history.
 pub(crate) fn outcome_class(word: &str) -> &'static str {
     match word {
         "succeeded" => "done",
-        "failed" | "panicked" | "timed_out" | "interrupted" => "fail",
+        failure if FAILURES.contains(&failure) => "fail",
         "running" => "run",
         "orphaned" | "missed" | "misfired" | "gap" => "wait",
         _ => "off",

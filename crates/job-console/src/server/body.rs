@@ -47,8 +47,8 @@ impl HttpBody for Timely {
         let Self { body, limit, deadline } = &mut *self;
         let deadline = deadline.get_or_insert_with(|| Box::pin(sleep(*limit)));
         if let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) {
-            if let Some(Ok(Some(data))) =
-                frame.as_ref().map(|frame| frame.as_ref().map(Frame::data_ref))
+            if let Some(Ok(frame)) = &frame
+                && let Some(data) = frame.data_ref()
             {
                 let earned = Duration::from_nanos(data.len() as u64 * 1_000_000_000 / MIN_RATE);
                 let later = deadline.deadline() + earned;

@@ -1,8 +1,12 @@
 //! The tab "Runs": whole fires, and the way to older ones.
 
-use coordination::{FencingToken, FireTime, JobEvent, JobName, Outcome, RunSource};
+use coordination::{
+    FencingToken, FireTime, JobConfig, JobEvent, JobName, Layout, NodeKind, Outcome, RunSource,
+    encode_config,
+};
 use jiff::Timestamp;
 use lite::{EventSubscriber as _, JobRecord};
+use reg_center::{Lifetime, MemoryCenter, RegistryCenter as _, Txn};
 use sharding::{InstanceId, ShardingItem};
 
 use super::lists::create;
@@ -84,28 +88,28 @@ async fn unreachable_history_is_named_on_each_page_that_shows_fires() {
     }
 }
 
-/// Records ended runs of item 0 of the job `report`, now.
-async fn end_runs(world: &World, outcome: Outcome, runs: i64) {
+/// Records ended runs of an item of a job, now.
+fn end_runs(world: &World, (job, item): (&JobName, u32), outcome: Outcome, runs: i64) {
     let subscriber = world.history.subscriber();
-    let (at, item) = (Timestamp::now(), ShardingItem::new(0));
+    let (at, item) = (Timestamp::now(), ShardingItem::new(item));
     for n in 0..runs {
         let fire = FireTime(at.as_millisecond() - 1_000 * (n + 1));
         let (source, token) = (RunSource::Normal, FencingToken(1));
         let event = JobEvent::Settled { item, fire, source, token, outcome };
         let instance = Some(InstanceId::new("10.0.0.1@-@7"));
-        let job = JobName::new("report").unwrap();
-        subscriber.on_event(&JobRecord { job, instance, at, event });
+        subscriber.on_event(&JobRecord { job: job.clone(), instance, at, event });
     }
-    world.history.flush(DEADLINE).await.unwrap();
 }
 
 #[tokio::test]
 async fn job_whose_last_runs_failed_in_part_is_named() {
-    let world = World::with_jobs().await;
-    end_runs(&world, Outcome::Failed, 1).await;
+    let (world, report) = (World::with_jobs().await, JobName::new("report").unwrap());
+    end_runs(&world, (&report, 0), Outcome::Failed, 1);
+    world.history.flush(DEADLINE).await.unwrap();
     let page = world.get("/n/orders").await.text;
     assert!(!page.contains("fails at times"), "one failure may be an accident: {page}");
-    end_runs(&world, Outcome::Failed, 3).await;
+    end_runs(&world, (&report, 0), Outcome::Failed, 3);
+    world.history.flush(DEADLINE).await.unwrap();
     let page = world.get("/n/orders").await.text;
     assert_eq!(faults(&page), [""; 0]);
     let row = page.split("id=\"p-report\"").nth(1).expect("the job is in the list");
@@ -118,4 +122,45 @@ async fn job_whose_last_runs_failed_in_part_is_named() {
         row.contains("class=\"fails\" href=\"../../n/orders/jobs/report/runs\">4 / 6<"),
         "{row}"
     );
+}
+
+const OWNER: &str = "10.0.0.9@-@7";
+
+/// Creates jobs of one item with an owner, which lives as long as the returned client.
+async fn create_well(world: &World, jobs: usize) -> (Vec<JobName>, MemoryCenter) {
+    let (center, owner) = (world.registry.connect(), InstanceId::new(OWNER));
+    let server = NodeKind::Server(coordination::server_of(&owner).unwrap());
+    let item = NodeKind::Owner(ShardingItem::new(0));
+    let mut names = Vec::new();
+    for n in 0..jobs {
+        let name = JobName::new(&format!("well-{n:03}")).unwrap();
+        let mut config = JobConfig::new(name.clone(), 1);
+        config.cron = Some("0 0 3 * * ?".to_owned());
+        let layout = Layout::new(&name);
+        let txn = Txn::new()
+            .create(layout.path(&NodeKind::Config), encode_config(&config), Lifetime::Persistent)
+            .create(layout.path(&NodeKind::Instance(owner.clone())), "", Lifetime::Ephemeral)
+            .create(layout.path(&server), "ENABLED", Lifetime::Persistent)
+            .create(layout.path(&item), OWNER, Lifetime::Persistent);
+        assert!(center.commit(txn).await.unwrap().is_committed(), "{name}");
+        names.push(name);
+    }
+    (names, center)
+}
+
+#[tokio::test]
+async fn jobs_that_fail_at_times_are_counted_beyond_the_listed_ones() {
+    let world = World::empty().await;
+    let (names, _owner) = create_well(&world, 52).await;
+    for name in &names {
+        end_runs(&world, (name, 0), Outcome::Failed, 2);
+        end_runs(&world, (name, 1), Outcome::Succeeded, 1);
+    }
+    world.history.flush(DEADLINE).await.unwrap();
+    world.until("n/orders", |page| page.contains("<b>52 jobs fail at times.</b>")).await;
+    let page = world.get("/n/orders").await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert_eq!(page.matches("<tr id=\"p-well-").count(), 50);
+    let all = "<a href=\"../n/orders/jobs\">52 jobs fail at times.</a>";
+    assert!(page.contains(all), "{page}");
 }

@@ -23,9 +23,9 @@ use crate::support::for_local_browser;
 pub(crate) const HOSTILE: &str = "<img src=x onerror=\"alert(1)\">'&";
 pub(crate) const HOSTILE_FAILURE: &str = "<script>alert('failed & gone')<";
 
-/// Longer than any test needs.
 /// More pages than the lists of the tests have.
 pub(crate) const MAX_PAGES: usize = 100;
+/// Longer than any test needs.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A console of the namespace `orders`.

@@ -36,7 +36,7 @@ pub(super) fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
         http = http.max_redirects(max);
     }
     let job = http.build()?;
-    if job.has_user() && !url.has_references() {
+    if url.is_url_with_plain_user() {
         return Err(plain_credential("http.url"));
     }
     Ok(job)

@@ -105,12 +105,6 @@ impl HttpJob {
         self.url.origin().ascii_serialization()
     }
 
-    /// Returns true if the URL names a user.
-    #[cfg(unix)]
-    pub(crate) fn has_user(&self) -> bool {
-        !self.url.username().is_empty() || self.url.password().is_some()
-    }
-
     /// Checks that all references of headers and body can be resolved, before a run needs them.
     ///
     /// # Errors

@@ -19,8 +19,8 @@ use outbound::{SecretText, SyntaxFault, read_text};
 use crate::{Condition, ConditionKind, Expectation, JobPattern};
 use model::FileDoc;
 
-/// Maximum size of a file, in bytes.
-const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Maximum size of a file, in KiB.
+const MAX_FILE_KIB: u64 = 1024;
 /// Maximum number of `[[expect]]` tables.
 const MAX_RULES: usize = 1_000;
 /// Maximum number of channels. Each is a record of the registry.
@@ -108,14 +108,15 @@ impl WatchFile {
     /// # Errors
     /// [`WatchFileError`] names the first fault.
     pub fn read(path: &Path) -> Result<Self, WatchFileError> {
-        let read = File::open(path).and_then(|file| read_text(file, MAX_FILE_BYTES / 1024));
+        let read = File::open(path).and_then(|file| read_text(file, MAX_FILE_KIB));
         let shown = || path.display().to_string();
         let text = read.map_err(|source| {
             if source.kind() != io::ErrorKind::FileTooLarge {
                 return WatchFileError::Read { path: shown(), source };
             }
-            let valid = format!("a file of at most {MAX_FILE_BYTES} bytes");
-            WatchFileError::invalid(shown(), format!("over {MAX_FILE_BYTES} bytes"), valid)
+            let max = MAX_FILE_KIB * 1024;
+            let valid = format!("a file of at most {max} bytes");
+            WatchFileError::invalid(shown(), format!("over {max} bytes"), valid)
         })?;
         Self::parse(&text)
     }

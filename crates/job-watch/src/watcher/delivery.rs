@@ -8,6 +8,7 @@ use job_alerts::{AlertChannel, Message};
 use outbound::with_causes;
 use reg_center::{RegistryCenter, SessionChange, SessionId};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::compose::repeated;
 use crate::store::MessageDoc;
@@ -32,6 +33,8 @@ pub(crate) struct Delivery {
     pub(crate) message: MessageDoc,
     /// The message is sent once more, because the outcome of the first time is unknown.
     pub(crate) is_repeat: bool,
+    /// Cancelled when the watcher stops. It ends the pause before a repeat, not an attempt.
+    pub(crate) leaving: CancellationToken,
 }
 
 /// Result of sending a message.
@@ -91,7 +94,7 @@ impl Delivery {
 
     /// Sends the message regardless of any session.
     pub(crate) async fn send(&self) -> Outcome {
-        let Self { name, channel, n, message, is_repeat } = self;
+        let Self { name, channel, n, message, is_repeat, leaving } = self;
         let message = if *is_repeat { repeated(message.clone()) } else { message.clone() };
         let MessageDoc { subject, text, body } = message;
         let message = Message { subject, text, body };
@@ -121,7 +124,7 @@ impl Delivery {
                 // one repeats the message. A message that took too long has waited already.
                 if !is_repeat {
                     let pause = Duration::from_millis(fastrand::u64(REPEAT_PAUSE_MS));
-                    tokio::time::sleep(pause).await;
+                    leaving.run_until_cancelled(tokio::time::sleep(pause)).await;
                 }
                 return Outcome::Unknown;
             }

@@ -269,6 +269,7 @@ impl Engine {
 
     /// Waits for the messages that are being sent, and stores their outcomes.
     async fn stop(mut self) {
+        self.sender.leave();
         let last = async {
             while self.sender.is_sending() {
                 let done = self.sender.next_delivered().await;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use operations::Freshness;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::compose;
 use super::delivery::Delivery;
@@ -80,6 +81,8 @@ impl Outage {
                 n: 0,
                 message: compose::own(&self.file, text),
                 is_repeat: false,
+                // The end of the watcher aborts the task.
+                leaving: CancellationToken::new(),
             };
             self.sending.spawn(async move {
                 // The outcome is logged there, and the message is not repeated.

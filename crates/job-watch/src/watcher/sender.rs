@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use reg_center::{RegistryCenter, SessionId, Version};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::board::{Board, Notice};
 use super::compose;
@@ -47,6 +48,8 @@ pub(crate) struct Sender {
     /// This watcher was elected, and no later sender was seen.
     was_last: bool,
     sending: JoinSet<Delivered>,
+    /// Cancelled when the watcher stops.
+    leaving: CancellationToken,
     /// Messages that are being sent, by channel: their numbers and tasks.
     in_flight: BTreeMap<String, (u64, Id)>,
     /// Outcomes that are not stored yet.
@@ -72,6 +75,7 @@ impl Sender {
             shown: None,
             was_last: false,
             sending: JoinSet::new(),
+            leaving: CancellationToken::new(),
             in_flight: BTreeMap::new(),
             outcomes: BTreeMap::new(),
             persisted: None,
@@ -89,6 +93,11 @@ impl Sender {
 
     pub(crate) fn is_sending(&self) -> bool {
         !self.in_flight.is_empty()
+    }
+
+    /// Ends the pauses before repeats: the next sender repeats those messages.
+    pub(crate) fn leave(&self) {
+        self.leaving.cancel();
     }
 
     pub(crate) fn counts(&self) -> MessageCounts {
@@ -332,6 +341,7 @@ impl Sender {
             n,
             message,
             is_repeat,
+            leaving: self.leaving.clone(),
         };
         let task = delivery.run(Arc::clone(&self.registry), lead.term.session);
         let id = self.sending.spawn(task).id();

@@ -218,32 +218,45 @@ impl Follower {
 
     async fn run(mut self) {
         loop {
-            let has_changed = tokio::select! {
+            let change = tokio::select! {
                 change = self.feed.next() => match change {
-                    Some(change) => self.apply(change),
+                    Some(change) => Some(change),
                     None => break,
                 },
-                session = self.sessions.next() => match session {
-                    Some(SessionChange::Connected { .. }) => {
-                        self.is_connected = true;
-                        false
+                session = self.sessions.next() => {
+                    match session {
+                        Some(SessionChange::Connected { .. }) => self.is_connected = true,
+                        Some(SessionChange::Suspended { .. } | SessionChange::Lost { .. }) => {
+                            self.is_connected = false;
+                        }
+                        Some(SessionChange::Closed) | None => break,
                     }
-                    Some(SessionChange::Suspended { .. } | SessionChange::Lost { .. }) => {
-                        self.is_connected = false;
-                        false
-                    }
-                    Some(SessionChange::Closed) | None => break,
-                },
+                    None
+                }
             };
-            self.report(has_changed);
+            self.update(change);
         }
         self.is_connected = false;
-        self.report(false);
+        self.update(None);
+    }
+
+    /// Applies a change, if there is one, and brings the freshness up to date.
+    fn update(&mut self, change: Option<Change>) {
+        let is_same = {
+            let shown = Arc::clone(&self.shown);
+            let mut shown = shown.lock();
+            let has_changed = change.is_some_and(|change| self.apply(&mut shown.seen, change));
+            let before = shown.freshness;
+            shown.freshness = before.after(self.is_connected && self.is_complete);
+            !has_changed && before == shown.freshness
+        };
+        if !is_same {
+            self.changed.send_modify(|n| *n = n.wrapping_add(1));
+        }
     }
 
     /// Applies a change, and returns true if readers see something else.
-    fn apply(&mut self, change: Change) -> bool {
-        let mut shown = self.shown.lock();
+    fn apply(&mut self, seen: &mut Seen, change: Change) -> bool {
         match (change, &mut self.snapshot) {
             (Change::Init, _) => {
                 (self.snapshot, self.is_complete) = (Some(Seen::default()), false);
@@ -252,7 +265,7 @@ impl Follower {
             (Change::Ready, snapshot) => {
                 self.is_complete = true;
                 let Some(complete) = snapshot.take() else { return false };
-                shown.seen = complete;
+                *seen = complete;
             }
             (Change::Entry(node) | Change::Put(node), Some(snapshot)) => {
                 snapshot.put(&node);
@@ -262,22 +275,10 @@ impl Follower {
                 snapshot.remove(&path);
                 return false;
             }
-            (Change::Entry(node) | Change::Put(node), None) => shown.seen.put(&node),
-            (Change::Gone { path, .. }, None) => shown.seen.remove(&path),
+            (Change::Entry(node) | Change::Put(node), None) => seen.put(&node),
+            (Change::Gone { path, .. }, None) => seen.remove(&path),
         }
         true
-    }
-
-    fn report(&self, has_changed: bool) {
-        let is_same = {
-            let mut shown = self.shown.lock();
-            let before = shown.freshness;
-            shown.freshness = before.after(self.is_connected && self.is_complete);
-            before == shown.freshness
-        };
-        if has_changed || !is_same {
-            self.changed.send_modify(|n| *n = n.wrapping_add(1));
-        }
     }
 }
 

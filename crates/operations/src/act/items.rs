@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use coordination::{JobName, NodeKind, OperatorStep};
 use sharding::ShardingItem;
 
+use crate::audit_targets::item_target;
 use crate::change::Planned;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
@@ -77,7 +78,7 @@ pub(super) fn set(job: &JobSnapshot, items: &[ShardingItem], disabled: bool) -> 
     for item in items {
         let node = NodeKind::ItemDisabled(*item);
         let version = job.node(&node).map(|node| node.stat.version);
-        let target = format!("item {item}");
+        let target = item_target(*item);
         match (disabled, version) {
             (true, None) => planned.change(target, "disabled", [OperatorStep::Mark(node)]),
             (true, Some(_)) => planned.keep(target, "it is disabled already"),

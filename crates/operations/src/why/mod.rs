@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::attention::{DueFire, due_fire, first_due_fire};
+use crate::audit_targets::item_target;
 use crate::doctor::future_fires;
 use crate::held::{self, LiveServers, last_change};
 use crate::statistics::{failing_items, item_brief};
@@ -161,7 +162,7 @@ fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
     let shown = job.view().item(item);
     let mut reasons = Vec::new();
     if shown.is_disabled() {
-        reasons.push(WhyNot::ItemDisabled { said: last_change(job, &format!("item {item}")) });
+        reasons.push(WhyNot::ItemDisabled { said: last_change(job, &item_target(item)) });
     }
     if shown.unreadable {
         reasons.push(newer_record(job, &NodeKind::Ledger(item)).unwrap_or(WhyNot::BadRecord));

@@ -1,7 +1,7 @@
 //! `worker`: runs the jobs of a file until a signal or an operator ends it.
 
 mod ending;
-mod outlets;
+pub(crate) mod outlets;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ use super::WorkerArguments;
 use crate::fault::Fault;
 
 /// Maximum time for the history to write its queue at the end.
-const HISTORY_DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const HISTORY_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Subscribers to the events of a worker.
 pub(super) struct Outlets {

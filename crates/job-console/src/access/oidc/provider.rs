@@ -170,15 +170,12 @@ impl Provider {
             let mut state = Arc::clone(&self.state).lock_owned().await;
             if state.is_due(&self.bounds) {
                 let provider = Arc::clone(self);
-                // A client that disconnects must not end the attempt, or the next client repeats
-                // it. The lock bounds the number of these tasks to one.
-                let attempt = tokio::spawn(async move {
+                state = in_task(async move {
                     let fetched = provider.fetch().await;
                     state.note(fetched);
                     state
-                });
-                let ended = |error| Fault::Unusable(format!("the fetch has ended: {error}"));
-                state = attempt.await.map_err(ended)?;
+                })
+                .await?;
             }
             // Former settings are better than none.
             let reason = state.failure.clone().unwrap_or_default();
@@ -199,10 +196,10 @@ impl Provider {
     /// Fetches the keys again, because a token names an unknown one: the provider may have rotated
     /// them. Returns `None` if they were fetched a moment ago.
     async fn with_new_keys(
-        &self,
+        self: &Arc<Self>,
         known: &Arc<ProviderMetadataWithLogout>,
     ) -> Result<Option<Arc<ProviderMetadataWithLogout>>, Fault> {
-        let mut state = self.state.lock().await;
+        let mut state = Arc::clone(&self.state).lock_owned().await;
         if let Some(metadata) = state.metadata.as_ref().filter(|now| !Arc::ptr_eq(now, known)) {
             return Ok(Some(Arc::clone(metadata)));
         }
@@ -210,11 +207,15 @@ impl Provider {
             return Ok(None);
         }
         state.keys_fetched = Some(Instant::now());
-        let keys = JsonWebKeySet::fetch_async(known.jwks_uri(), &self.http).await;
-        let keys = keys.map_err(|error| Fault::Unusable(with_causes(&error)))?;
-        let metadata = Arc::new(ProviderMetadataWithLogout::clone(known).set_jwks(keys));
-        state.metadata = Some(Arc::clone(&metadata));
-        Ok(Some(metadata))
+        let (provider, known) = (Arc::clone(self), Arc::clone(known));
+        in_task(async move {
+            let keys = JsonWebKeySet::fetch_async(known.jwks_uri(), &provider.http).await;
+            let keys = keys.map_err(|error| Fault::Unusable(with_causes(&error)))?;
+            let metadata = Arc::new(ProviderMetadataWithLogout::clone(&known).set_jwks(keys));
+            state.metadata = Some(Arc::clone(&metadata));
+            Ok(Some(metadata))
+        })
+        .await?
     }
 
     fn redirect(&self, prefix: &str) -> RedirectUrl {
@@ -346,6 +347,15 @@ impl Provider {
         };
         Some(String::from(request.http_get_url()).into())
     }
+}
+
+/// Fetches in a task of its own, which holds the lock of the state: a client that disconnects must
+/// not discard the answer. The lock bounds the number of these tasks to one.
+async fn in_task<T: Send + 'static>(
+    fetch: impl Future<Output = T> + Send + 'static,
+) -> Result<T, Fault> {
+    let ended = |error| Fault::Unusable(format!("the fetch has ended: {error}"));
+    tokio::spawn(fetch).await.map_err(ended)
 }
 
 /// Returns the way in which the console proves its identity: in a header, unless the provider

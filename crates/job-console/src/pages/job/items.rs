@@ -1,8 +1,10 @@
 //! The items of a job: their sum, the table or the cells, and one item in full.
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 use maud::{Markup, html};
-use operations::{ItemBrief, JobLine, JobSnapshot, due_fire, why_item_not_running};
+use operations::{ItemBrief, JobLine, JobSnapshot, why_item_not_running};
 use sharding::{ShardingItem, ShardingItemParameters};
 
 use crate::access::Permission;
@@ -56,10 +58,13 @@ pub(super) fn grid(
     cx: &Cx<'_>,
     (job, line): (&JobSnapshot, &JobLine),
     items: &[ItemBrief],
+    late: Option<&Late>,
     median: Option<SignedDuration>,
 ) -> Markup {
+    let late: BTreeSet<u32> =
+        late.into_iter().flat_map(|late| late.items.iter().copied()).collect();
     let is_shown = |item: &&ItemBrief| match cx.address.value("show") {
-        Some(LATE) => is_late(cx, job, line, item),
+        Some(LATE) => late.contains(&item.item),
         Some(FAILING) => item.failing,
         Some(RUNNING) => item.running,
         // Another word selects nothing special.
@@ -70,16 +75,16 @@ pub(super) fn grid(
         return cx.live("items", &html! { p.dim { (cx.lang().no_item_matches()) } });
     }
     if items.len() > MAX_ROWS {
-        return cells(cx, job, line, &shown);
+        return cells(cx, &shown, &late);
     }
-    table(cx, job, line, &shown, median)
+    table(cx, (job, line), &shown, &late, median)
 }
 
 fn table(
     cx: &Cx<'_>,
-    job: &JobSnapshot,
-    line: &JobLine,
+    (job, line): (&JobSnapshot, &JobLine),
     items: &[&ItemBrief],
+    late: &BTreeSet<u32>,
     median: Option<SignedDuration>,
 ) -> Markup {
     let lang = cx.lang();
@@ -89,7 +94,7 @@ fn table(
     let rows = items.iter().map(|item| {
         let parameter = parameters.as_ref().filter(|_| has_parameters);
         let parameter = parameter.map(|known| known.get(ShardingItem::new(item.item)));
-        row(cx, (job, line), item, parameter, median)
+        row(cx, line, (item, late.contains(&item.item)), parameter, median)
     });
     html! {
         div.scroll {
@@ -113,15 +118,15 @@ fn table(
 
 fn row(
     cx: &Cx<'_>,
-    (job, line): (&JobSnapshot, &JobLine),
-    item: &ItemBrief,
+    line: &JobLine,
+    (item, is_late): (&ItemBrief, bool),
     parameter: Option<Option<&str>>,
     median: Option<SignedDuration>,
 ) -> (String, Markup) {
     let lang = cx.lang();
     let id = format!("i-{}", item.item);
     let (class, word) = item_state(cx, item);
-    let is_late = item.running && is_late(cx, job, line, item);
+    let is_late = item.running && is_late;
     let number = item.item.to_string();
     let row = html! {
         tr id=(id) .hot[is_late] {
@@ -140,11 +145,6 @@ fn row(
         }
     };
     (id, row)
-}
-
-fn is_late(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, item: &ItemBrief) -> bool {
-    let due = due_fire(job, ShardingItem::new(item.item), Some(line.ready_ms));
-    due.is_some_and(|due| due.is_late(cx.now.as_millisecond()))
 }
 
 /// Returns what a reader should know beside the state of an item.
@@ -179,14 +179,14 @@ fn length(cx: &Cx<'_>, item: &ItemBrief, is_late: bool, median: Option<SignedDur
 }
 
 /// Returns one cell for each item of a page: its state at a glance, the rest in its title.
-fn cells(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, items: &[&ItemBrief]) -> Markup {
+fn cells(cx: &Cx<'_>, items: &[&ItemBrief], late: &BTreeSet<u32>) -> Markup {
     let cell = |item: &&ItemBrief| {
         let (class, word) = item_state(cx, item);
         let id = format!("i-{}", item.item);
         let number = item.item.to_string();
         let owner = item.runs_on.as_deref().or(item.instance_id.as_deref()).unwrap_or("–");
         let title = format!("{number} · {word} · {owner}");
-        let is_late = is_late(cx, job, line, item);
+        let is_late = late.contains(&item.item);
         let markup = html! {
             li id=(id) {
                 a.cell.(class).late[is_late] href=(cx.with(&[("item", &number)])) title=(title) {

@@ -22,24 +22,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
     let lang = cx.lang();
     let items = item_briefs(job);
     let chosen = cx.address.number("item").and_then(|item| items.get(item));
-    let fires = match past {
-        Past::Fires(fires) => fires.rows.as_slice(),
-        Past::None
-        | Past::Failed(_)
-        | Past::Day { .. }
-        | Past::Jobs(_)
-        | Past::Timeline(_)
-        | Past::Unasked => &[],
-    };
-    let fault = match past {
-        Past::Failed(fault) => Some(fault),
-        Past::Fires(_)
-        | Past::None
-        | Past::Day { .. }
-        | Past::Jobs(_)
-        | Past::Timeline(_)
-        | Past::Unasked => None,
-    };
+    let fires = if let Past::Fires(fires) = past { fires.rows.as_slice() } else { &[] };
     let median = median(fires);
     let late = late(line, job, cx.now);
     let late = late.as_ref();
@@ -50,10 +33,10 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
         div.cols {
             section.card aria-labelledby="items-title" {
                 h2 #items-title { (lang.items()) " " (cx.live_inline("items-sum", &sum(cx, &items, late))) }
-                (grid(cx, (job, line), &items, median))
+                (grid(cx, (job, line), &items, late, median))
             }
             aside.stack aria-label=(lang.conditions()) {
-                @if let Some(fault) = fault {
+                @if let Past::Failed(fault) = past {
                     (cx.live("past", &history_fault(cx, fault)))
                 }
                 @if !fires.is_empty() {

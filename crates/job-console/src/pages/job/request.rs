@@ -2,9 +2,12 @@
 //!
 //! The audit record of the request has its items, so that the address can be opened again later.
 
+use std::collections::BTreeSet;
+
 use coordination::AuditRecord;
 use maud::{Markup, html};
-use operations::{ItemBrief, JobLine, JobSnapshot};
+use operations::{AuditTargets, ItemBrief, JobLine, JobSnapshot};
+use sharding::ShardingItem;
 
 use crate::pages::cx::Cx;
 use crate::pages::summary::moment;
@@ -46,22 +49,23 @@ fn of_record(
     record: &AuditRecord,
 ) -> Markup {
     let (lang, zone) = (cx.lang(), line.time_zone.as_deref());
+    let targets = AuditTargets::of(&record.target);
+    let unread = job.view().requests().find(|(id, _)| *id == record.id).map(|(_, items)| items);
     let mut asked: Vec<(Progress, &ItemBrief)> = items
         .iter()
-        .filter(|item| covers(&record.target, item.item))
-        .map(|item| (progress(job, record, item), item))
+        .filter(|item| targets.has_item(item.item))
+        .map(|item| (progress(unread, record.at_ms, item), item))
         .collect();
     asked.sort_by_key(|(progress, item)| (*progress, item.item));
     let count = |wanted| asked.iter().filter(|(progress, _)| *progress == wanted).count();
     let (waiting, running, failed) =
         (count(Progress::Waiting), count(Progress::Running), count(Progress::Failed));
     let (succeeded, unknown) = (count(Progress::Succeeded), count(Progress::Unknown));
-    let is_cut = record.target.ends_with('…');
     let class = if waiting + running > 0 {
         "why neutral"
     } else if failed > 0 {
         "why bad"
-    } else if unknown > 0 || is_cut || asked.is_empty() {
+    } else if unknown > 0 || targets.is_cut() || asked.is_empty() {
         "why neutral"
     } else {
         "why good"
@@ -76,7 +80,7 @@ fn of_record(
                 @if asked.is_empty() { (lang.asked_instances()) " " (record.target) }
                 @else { (lang.request_progress(waiting, running, succeeded, failed)) }
                 @if unknown > 0 { " · " (lang.request_unknown(unknown)) }
-                @if is_cut { br; (lang.request_is_cut()) }
+                @if targets.is_cut() { br; (lang.request_is_cut()) }
                 ul.entries { @for (_, item) in asked.iter().take(MAX_ITEMS) { (entry(cx, item)) } }
                 @if more > 0 { p.dim { (lang.and_more(more)) } }
             }
@@ -85,25 +89,22 @@ fn of_record(
     }
 }
 
-/// Returns true if the target of an audit record has an item: all items, or a list of them, which
-/// can be shortened.
-fn covers(target: &str, item: u32) -> bool {
-    let one = format!("item {item}");
-    target == "all items" || target.split(", ").any(|part| part == one)
-}
-
 /// Returns the progress of an item. A request waits in its node until the items have it, and then
 /// in their records until they run.
-fn progress(job: &JobSnapshot, record: &AuditRecord, item: &ItemBrief) -> Progress {
-    let is_unread = job.view().requests().any(|(id, of)| {
-        let covers = of.is_none_or(|items| items.iter().any(|one| one.index() == item.item));
-        id == record.id && covers
-    });
+///
+/// `unread` has the items that do not have the request yet, `None` for all, if its node exists.
+fn progress(
+    unread: Option<Option<&BTreeSet<ShardingItem>>>,
+    requested_ms: i64,
+    item: &ItemBrief,
+) -> Progress {
+    let number = ShardingItem::new(item.item);
+    let is_unread = unread.is_some_and(|items| items.is_none_or(|items| items.contains(&number)));
     if is_unread || item.requested {
         Progress::Waiting
     } else if item.running || item.orphaned {
         Progress::Running
-    } else if item.ended_ms.is_none_or(|ended| ended < record.at_ms) {
+    } else if item.ended_ms.is_none_or(|ended| ended < requested_ms) {
         Progress::Unknown
     } else if item.failing {
         Progress::Failed
@@ -126,24 +127,6 @@ fn entry(cx: &Cx<'_>, item: &ItemBrief) -> Markup {
             @if let Some(failure) = item.failure.as_deref().filter(|_| item.failing && !item.running) {
                 " " span.dim { (failure) }
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn target_of_a_record_has_its_items() {
-        for (target, item, expected) in [
-            ("all items", 7, true),
-            ("item 1, item 12", 12, true),
-            ("item 1, item 12", 2, false),
-            ("item 1, …", 1, true),
-            ("instance 10.0.0.1@-@7", 1, false),
-        ] {
-            assert_eq!(covers(target, item), expected, "{target} {item}");
         }
     }
 }

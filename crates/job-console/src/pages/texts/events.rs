@@ -3,68 +3,93 @@
 
 use crate::pages::locale::Lang;
 
-/// Sentences and parts of them: the English pattern, in which `{}` stands for any text, and the
-/// Chinese one, in which `{0}` is the first of these texts. The first pattern that matches counts.
-const PATTERNS: [(&str, &str); 56] = [
-    ("joined as {}", "以 {0} 加入"),
-    ("{} left", "{0} 已离开"),
-    ("the connection to the registry is lost", "与注册中心的连接已中断"),
-    ("reconnected in the same session: no connection {}", "在同一会话中重新连接：{0} 无连接"),
-    ("the session of {} is lost", "{0} 的会话已失效"),
-    ("new session as {}: no connection {}", "以 {0} 开始新会话：{1} 无连接"),
-    ("became leader in term {}", "成为主节点，任期 {0}"),
-    ("is no longer the leader", "不再是主节点"),
-    ("resharded for {}: {} moved, {} pending ({})", "为 {0}重新分片：{1}移动，{2} 个待移动（{3}）"),
+/// Sentences by the kind of event: the English pattern, in which `{}` stands for any text, and the
+/// Chinese one. In the latter, `{0}` is the first of these texts as written, and `{0*}` is the same
+/// text by [`PARTS`]. The first pattern of the kind that matches counts.
+///
+/// The free text of one kind can look like the sentence of another one.
+const SENTENCES: &[(&str, &str, &str)] = &[
+    ("joined", "joined as {}", "以 {0} 加入"),
+    ("left", "{} left", "{0} 已离开"),
+    ("suspended", "the connection to the registry is lost", "与注册中心的连接已中断"),
     (
+        "reconnected",
+        "reconnected in the same session: no connection {}",
+        "在同一会话中重新连接：{0*} 无连接",
+    ),
+    ("session_lost", "the session of {} is lost", "{0} 的会话已失效"),
+    ("session_started", "new session as {}: no connection {}", "以 {0} 开始新会话：{1*} 无连接"),
+    ("became_leader", "became leader in term {}", "成为主节点，任期 {0}"),
+    ("lost_leadership", "is no longer the leader", "不再是主节点"),
+    (
+        "resharded",
+        "resharded for {}: {} moved, {} pending ({})",
+        "为 {0*}重新分片：{1*}移动，{2} 个待移动（{3*}）",
+    ),
+    (
+        "fenced",
         "the result of item {} under token {} does not count: another instance had taken the run over",
         "分片 {0} 在令牌 {1} 下的结果无效：其运行已被其他实例接管",
     ),
-    ("item {} was still running at {}", "分片 {0} 在{1}仍在运行"),
-    ("item {} missed the fire of {}: {}", "分片 {0} 漏掉了 {1} 的触发：{2}"),
-    ("missed the fire of {}: {}", "漏掉了 {0} 的触发：{1}"),
+    ("misfire_noted", "item {} was still running at {}", "分片 {0} 在{1*}仍在运行"),
+    ("missed", "item {} missed the fire of {}: {}", "分片 {0} 漏掉了 {1} 的触发：{2*}"),
+    ("missed", "missed the fire of {}: {}", "漏掉了 {0} 的触发：{1*}"),
     (
+        "gap",
+        "item {}: {} (by the schedule of configuration {}; configuration {} has replaced it meanwhile)",
+        "分片 {0}：{1*}（按配置 {2} 的调度，其间已被配置 {3} 替换）",
+    ),
+    (
+        "gap",
+        "item {}: {} (configuration {} came into force meanwhile)",
+        "分片 {0}：{1*}（其间配置 {2} 生效）",
+    ),
+    ("gap", "item {}: {}", "分片 {0}：{1*}"),
+    (
+        "orphaned",
         "the run of item {} for the fire of {} is orphaned and waits for a takeover: its holder {} is gone",
         "分片 {0} 对 {1} 的触发的运行等待接管：其持有者 {2} 已离开",
     ),
     (
+        "orphaned",
         "the run of item {} for the fire of {} is orphaned and ends as interrupted: its holder {} is gone",
         "分片 {0} 对 {1} 的触发的运行以中断结束：其持有者 {2} 已离开",
     ),
-    ("sharding strategy failed: {}", "分片策略失败：{0}"),
-    ("stored configuration rejected: {}", "存储的配置被拒绝：{0}"),
-    ("request {} dropped: {}", "请求 {0} 被丢弃：{1}"),
-    ("transaction too large: {}", "事务过大：{0}"),
-    ("this instance's clock is {} s behind the registry's", "此实例的时钟比注册中心慢 {0} 秒"),
-    ("this instance's clock is {} s ahead of the registry's", "此实例的时钟比注册中心快 {0} 秒"),
-    ("this instance's clock agrees with the registry's again", "此实例的时钟与注册中心重新一致"),
+    ("strategy_failed", "sharding strategy failed: {}", "分片策略失败：{0}"),
+    ("config_rejected", "stored configuration rejected: {}", "存储的配置被拒绝：{0}"),
+    ("request_dropped", "request {} dropped: {}", "请求 {0} 被丢弃：{1*}"),
+    ("commit_refused", "transaction too large: {}", "事务过大：{0}"),
     (
+        "clock_differs",
+        "this instance's clock is {} s behind the registry's",
+        "此实例的时钟比注册中心慢 {0} 秒",
+    ),
+    (
+        "clock_differs",
+        "this instance's clock is {} s ahead of the registry's",
+        "此实例的时钟比注册中心快 {0} 秒",
+    ),
+    (
+        "clock_agrees",
+        "this instance's clock agrees with the registry's again",
+        "此实例的时钟与注册中心重新一致",
+    ),
+    (
+        "stopped",
         "an error handler stopped the job on this server: {}",
         "错误处理器停止了此服务器上的作业：{0}",
     ),
-    (
-        "item {}: {} (by the schedule of configuration {}; configuration {} has replaced it meanwhile)",
-        "分片 {0}：{1}（按配置 {2} 的调度，其间已被配置 {3} 替换）",
-    ),
-    (
-        "item {}: {} (configuration {} came into force meanwhile)",
-        "分片 {0}：{1}（其间配置 {2} 生效）",
-    ),
-    ("item {}: 1 scheduled fire was not run: {}", "分片 {0}：1 次计划触发未运行：{1}"),
-    (
-        "item {}: {} scheduled fires were not run: {} to before {}",
-        "分片 {0}：{1} 次计划触发未运行：{2} 至 {3} 之前",
-    ),
-    (
-        "item {}: scheduled fires were not run: {} to before {}",
-        "分片 {0}：计划触发未运行：{1} 至 {2} 之前",
-    ),
+];
+
+/// Closed texts within sentences, by patterns as those of [`SENTENCES`].
+const PARTS: &[(&str, &str)] = &[
     ("1 scheduled fire was not run: {}", "1 次计划触发未运行：{0}"),
     ("scheduled fires were not run: {} to before {}", "计划触发未运行：{0} 至 {1} 之前"),
     ("{} scheduled fires were not run: {} to before {}", "{0} 次计划触发未运行：{1} 至 {2} 之前"),
     ("the fire of {}", "{0} 的触发时"),
     ("{} fires from {} to {}", "{1} 至 {2} 的 {0} 次触发时"),
     ("the next fire came first", "下次触发先到"),
-    ("the registry could not be reached {}", "{0} 无法访问注册中心"),
+    ("the registry could not be reached {}", "{0*} 无法访问注册中心"),
     ("the item was still running", "该分片仍在运行"),
     ("the item is disabled", "该分片已禁用"),
     ("the item is retired", "该分片已停用"),
@@ -77,6 +102,14 @@ const PATTERNS: [(&str, &str); 56] = [
     ("the clock differs too much from the registry's", "时钟与注册中心相差过大"),
     ("the instance is leaving", "该实例正在离开"),
     ("its outcome is unknown: it may have reached the registry", "结果未知：它可能已到达注册中心"),
+    (
+        "its parameter cannot reach the runs: the job is not monitored, or a Java instance leads",
+        "其参数无法传到运行：作业未启用监控，或主节点为 Java 实例",
+    ),
+    (
+        "its parameter is too long for this number of items: together they hold at most 16 MiB of parameters",
+        "其参数对该分片数过长：所有分片的参数合计最多 16 MiB",
+    ),
     ("since {}", "自 {0} 起"),
     ("from {} to {}", "{0} 至 {1}"),
     ("1 instance", "1 个实例"),
@@ -92,30 +125,43 @@ const PATTERNS: [(&str, &str); 56] = [
 ];
 
 impl Lang {
-    /// Returns the sentence of an event in the language, or as it is if it is unknown.
-    pub(crate) fn event(self, text: &str) -> String {
-        match self {
-            Self::English => text.to_owned(),
-            Self::Chinese => in_chinese(text).unwrap_or_else(|| text.to_owned()),
-        }
+    /// Returns the sentence of an event of a kind in the language, or as it is if it is unknown.
+    pub(crate) fn event(self, kind: &str, text: &str) -> String {
+        let shown = match self {
+            Self::English => None,
+            Self::Chinese => SENTENCES
+                .iter()
+                .filter(|(of, ..)| *of == kind)
+                .find_map(|(_, english, chinese)| filled(english, chinese, text)),
+        };
+        shown.unwrap_or_else(|| text.to_owned())
     }
 }
 
-fn in_chinese(text: &str) -> Option<String> {
-    PATTERNS.iter().find_map(|(english, chinese)| {
-        let texts = matched(english, text)?;
-        // A text that itself has the sign of a place must not be replaced again.
-        let mut shown = String::new();
-        let mut rest = *chinese;
-        while let Some((before, after)) = rest.split_once('{') {
-            let (place, after) = after.split_once('}')?;
-            let part = texts.get(place.parse::<usize>().ok()?)?;
-            shown.push_str(before);
-            shown.push_str(&Lang::Chinese.event(part));
-            rest = after;
+/// Returns a Chinese pattern with the texts of the English one, if that matches.
+fn filled(english: &str, chinese: &str, text: &str) -> Option<String> {
+    let texts = matched(english, text)?;
+    // A text that itself has the sign of a place must not be replaced again.
+    let mut shown = String::new();
+    let mut rest = chinese;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (place, after) = after.split_once('}')?;
+        let closed = place.strip_suffix('*');
+        let found = texts.get(closed.unwrap_or(place).parse::<usize>().ok()?)?;
+        shown.push_str(before);
+        match closed {
+            Some(_) => shown.push_str(&part(found)),
+            None => shown.push_str(found),
         }
-        Some(shown + rest)
-    })
+        rest = after;
+    }
+    Some(shown + rest)
+}
+
+/// Returns a closed text in Chinese, or as it is if it is unknown.
+fn part(text: &str) -> String {
+    let found = PARTS.iter().find_map(|(english, chinese)| filled(english, chinese, text));
+    found.unwrap_or_else(|| text.to_owned())
 }
 
 /// Returns the texts in the places of a pattern. Each ends at the first match of what follows.
@@ -137,10 +183,20 @@ fn matched<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
 
 #[cfg(test)]
 mod tests {
-    use coordination::{FencingToken, FireRange, FireTime, JobEvent, MissReason, Outage};
+    use std::collections::BTreeSet;
+
+    use coordination::{
+        DropReason, FencingToken, FireRange, FireTime, Gap, JobEvent, MissReason, Outage,
+    };
+    use reg_center::Version;
     use sharding::{InstanceId, ShardingItem};
 
     use super::*;
+    use crate::pages::timeline::EVENTS;
+
+    fn chinese(event: &JobEvent) -> String {
+        Lang::Chinese.event(event.name(), &event.to_string())
+    }
 
     #[test]
     fn each_event_has_a_chinese_text() {
@@ -157,6 +213,11 @@ mod tests {
             reason: reason.to_owned(),
         };
         let waiting = |count| FireRange { first: fire, last: FireTime(9_000), count };
+        let gap = |count, config, changed_to| {
+            let gap = Gap { first: fire, until: FireTime(9_000), count, config, changed_to };
+            JobEvent::Gap { item, gap }
+        };
+        let dropped = |reason| JobEvent::RequestDropped { id: "§".to_owned(), reason };
         let events = [
             JobEvent::Joined { instance: instance() },
             JobEvent::Left { instance: instance() },
@@ -186,8 +247,15 @@ mod tests {
             missed(None, MissReason::ParameterNotCarried),
             missed(None, MissReason::RegistryUnreachable(outage)),
             missed(None, MissReason::RegistryUnreachable(Outage { until_ms: None, ..outage })),
+            gap(Some(1), Some(Version(4)), None),
+            gap(Some(5), Some(Version(4)), Some(Version(6))),
+            gap(None, None, Some(Version(6))),
             orphaned(true),
             orphaned(false),
+            dropped(DropReason::Leaving),
+            dropped(DropReason::InDoubt),
+            dropped(DropReason::ParameterNotCarried),
+            dropped(DropReason::ParameterTooLarge),
             JobEvent::StrategyFailed { reason: reason() },
             JobEvent::ConfigRejected { reason: reason() },
             JobEvent::CommitRefused { reason: reason() },
@@ -196,15 +264,46 @@ mod tests {
             JobEvent::ClockAgrees,
             JobEvent::Stopped { reason: reason() },
         ];
+        let mut kinds = BTreeSet::new();
         for event in events {
-            let (text, shown) = (event.to_string(), Lang::Chinese.event(&event.to_string()));
-            assert_eq!(Lang::English.event(&text), text);
-            // Names of Java and the times are as they are.
-            let words = shown.replace("Java", "").replace(['T', 'Z'], "");
+            kinds.insert(event.name());
+            let (text, shown) = (event.to_string(), chinese(&event));
+            assert_eq!(Lang::English.event(event.name(), &text), text);
+            // Names of Java, units, versions and the times are as they are.
+            let as_written = ["Java", "MiB", "v4", "v6", "T", "Z"];
+            let words = as_written.iter().fold(shown.clone(), |text, word| text.replace(word, ""));
             assert!(!words.contains(|c: char| c.is_ascii_alphabetic()), "{text}: {shown}");
         }
-        let shown = Lang::Chinese.event(&resharded(2, 3, "the strategy changed").to_string());
+        // An anomaly is a path and a free text: it has no words to translate.
+        kinds.insert("anomaly");
+        assert_eq!(kinds, BTreeSet::from(EVENTS));
+        let shown = chinese(&resharded(2, 3, "the strategy changed"));
         assert_eq!(shown, "为 3 个实例重新分片：2 个分片移动，1 个待移动（策略已变化）");
-        assert_eq!(Lang::Chinese.event("the supplier answered 503"), "the supplier answered 503");
+    }
+
+    #[test]
+    fn free_texts_stay_as_written() {
+        let reason = "nothing is left".to_owned();
+        let (instance, id) = (InstanceId::new("1 item"), "the item is disabled".to_owned());
+        let path = "/a/config".to_owned();
+        for (event, expected) in [
+            (JobEvent::StrategyFailed { reason: reason.clone() }, "分片策略失败：nothing is left"),
+            (
+                JobEvent::CommitRefused { reason: "the strategy changed".to_owned() },
+                "事务过大：the strategy changed",
+            ),
+            (JobEvent::Joined { instance }, "以 1 item 加入"),
+            (
+                JobEvent::RequestDropped { id, reason: DropReason::Leaving },
+                "请求 the item is disabled 被丢弃：该实例正在离开",
+            ),
+            (JobEvent::Anomaly { path, reason }, "/a/config: nothing is left"),
+        ] {
+            assert_eq!(chinese(&event), expected);
+        }
+        for kind in ["stopped", "failed", "operator"] {
+            let text = "the supplier answered 503 and left";
+            assert_eq!(Lang::Chinese.event(kind, text), text, "{kind}");
+        }
     }
 }

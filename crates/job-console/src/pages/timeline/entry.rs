@@ -8,7 +8,7 @@ use job_history::{EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, H
 use operations::JobSnapshot;
 
 use super::Filter;
-use crate::pages::widgets::PAGE;
+use crate::pages::widgets::{FAILURES, PAGE};
 
 /// Maximum number of rows that are read from each source.
 const ROWS: u32 = 500;
@@ -17,11 +17,9 @@ const ROWS: u32 = 500;
 pub(super) const OPERATOR: &str = "operator";
 /// Kind of the entry of a replaced configuration.
 pub(super) const CONFIGURATION: &str = "configuration";
-/// Outcomes of runs that are entries, in the order of the filter.
-pub(super) const OUTCOMES: [&str; 4] = ["failed", "panicked", "timed_out", "interrupted"];
 /// Events of the history that are entries, in the order of the filter: the words of
 /// [`JobEvent::name`](coordination::JobEvent::name) without claims and completions.
-pub(super) const EVENTS: [&str; 22] = [
+pub(crate) const EVENTS: [&str; 22] = [
     "missed",
     "misfire_noted",
     "gap",
@@ -77,7 +75,7 @@ impl Recorded {
             let page = history.events(&event_query(filter), ROWS, None).await?;
             found.add(page.events.into_iter().map(of_event), page.next.is_some());
         }
-        for outcome in OUTCOMES.into_iter().filter(|outcome| filter.accepts(outcome)) {
+        for outcome in FAILURES.into_iter().filter(|outcome| filter.accepts(outcome)) {
             let query = fire_query(filter).outcome(FireOutcome::new(outcome));
             let page = history.fires(&query, ROWS, None).await?;
             found.add(page.fires.into_iter().map(of_fire), page.next.is_some());

@@ -15,11 +15,13 @@ use super::history::Past;
 use super::query::{Address, encoded};
 use super::shell::{Body, Section, choice};
 use super::view::Snapshots;
-use super::widgets::{Column, empty, history_fault, instance, live_table, pill, search_field};
+use super::widgets::{
+    Column, FAILURES, empty, history_fault, instance, live_table, pill, search_field,
+};
 use crate::problem::{Answer, Problem};
-use entry::{CONFIGURATION, EVENTS, Entry, OPERATOR, OUTCOMES, Shown, of_registry};
+use entry::{CONFIGURATION, Entry, OPERATOR, Shown, of_registry};
 
-pub(crate) use entry::Recorded;
+pub(crate) use entry::{EVENTS, Recorded};
 
 /// Conditions for entries, as the address has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +57,7 @@ impl Filter {
 
 /// Returns the kinds of entries, in the order of the filter.
 fn kinds() -> impl Iterator<Item = &'static str> {
-    [OPERATOR, CONFIGURATION].into_iter().chain(OUTCOMES).chain(EVENTS)
+    [OPERATOR, CONFIGURATION].into_iter().chain(FAILURES).chain(EVENTS)
 }
 
 /// Reads a time as a link or as a form has it; without an offset, it is UTC.
@@ -192,11 +194,7 @@ fn row(cx: &Cx<'_>, id: &str, entry: &Entry) -> Markup {
 /// Returns the text of an entry: that of an event in the language of the reader, others as the job
 /// or the operator wrote them.
 fn text(cx: &Cx<'_>, entry: &Entry) -> Markup {
-    // Texts of operators and jobs can look like that of an event.
-    let shown = match EVENTS.contains(&entry.kind.as_str()) {
-        true => cx.lang().event(&entry.text),
-        false => entry.text.clone(),
-    };
+    let shown = cx.lang().event(&entry.kind, &entry.text);
     let is_as_written = shown == entry.text;
     html! { span lang=[is_as_written.then_some("en")] { (shown) } }
 }
@@ -207,7 +205,7 @@ fn link(cx: &Cx<'_>, entry: &Entry) -> String {
     match entry.kind.as_str() {
         CONFIGURATION => format!("{job}/configuration"),
         OPERATOR => cx.here(&format!("audit?job={}", encoded(&entry.job))),
-        kind if OUTCOMES.contains(&kind) => {
+        kind if FAILURES.contains(&kind) => {
             let until = entry.at.checked_add(jiff::SignedDuration::from_millis(1));
             let until = until.unwrap_or(entry.at).to_string();
             format!("{job}/runs?until={}", encoded(&until))
@@ -219,8 +217,8 @@ fn link(cx: &Cx<'_>, entry: &Entry) -> String {
 fn class_of(kind: &str) -> &'static str {
     match kind {
         OPERATOR | CONFIGURATION => "run",
-        "failed" | "panicked" | "timed_out" | "interrupted" | "config_rejected"
-        | "strategy_failed" => "fail",
+        "config_rejected" | "strategy_failed" => "fail",
+        failure if FAILURES.contains(&failure) => "fail",
         "resharded" | "became_leader" => "over",
         "joined" | "reconnected" | "session_started" | "clock_agrees" => "done",
         "left" | "lost_leadership" | "stopped" => "off",

@@ -11,10 +11,11 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::RequestedRun;
 use crate::act::{items, listed};
+use crate::audit_targets::item_target;
 use crate::change::Planned;
 use crate::held::{LiveServers, held_back};
 use crate::statistics::failing_items;
-use crate::{Error, JobSnapshot, Result};
+use crate::{AuditTargets, Error, JobSnapshot, Result};
 
 const SOME_ITEMS: &str = "a run of some items";
 const WITH_PARAMETER: &str = "a run with a parameter";
@@ -47,7 +48,7 @@ pub(super) fn plan_rerun(
     let (busy, idle): (BTreeSet<_>, BTreeSet<_>) =
         failing_items(job).into_iter().partition(is_busy);
     let (mut planned, request) = plan(job, Some(idle), wanted)?;
-    busy.iter().for_each(|item| planned.keep(target(*item), "a run of it is in progress"));
+    busy.iter().for_each(|item| planned.keep(item_target(*item), "a run of it is in progress"));
     Ok((planned, request))
 }
 
@@ -121,11 +122,11 @@ fn ask_by_request_node(
     let (disabled, asked): (BTreeSet<_>, BTreeSet<_>) =
         items.into_iter().partition(|item| job.view().item(*item).is_disabled());
     if asked.is_empty() {
-        disabled.iter().for_each(|item| planned.leave(target(*item), "it is disabled"));
+        disabled.iter().for_each(|item| planned.leave(item_target(*item), "it is disabled"));
         return Ok((planned, None));
     }
     // A request for all items does not include items that an operator has disabled.
-    disabled.iter().for_each(|item| planned.keep(target(*item), "it is disabled"));
+    disabled.iter().for_each(|item| planned.keep(item_target(*item), "it is disabled"));
     check_size(job, wanted, asked.len())?;
     let what = asked_to_run(job, &asked, wanted);
     let is_for_all = !names_items && disabled.is_empty();
@@ -139,9 +140,9 @@ fn ask_by_request_node(
     planned.steps.push(step);
     // The audit record names the items only if they are not all.
     if is_for_all {
-        planned.change("all items", what, []);
+        planned.change(AuditTargets::ALL_ITEMS, what, []);
     } else {
-        asked.iter().for_each(|item| planned.change(target(*item), what.as_str(), []));
+        asked.iter().for_each(|item| planned.change(item_target(*item), what.as_str(), []));
     }
     let request = RequestedRun {
         job: job.job().clone(),
@@ -151,10 +152,6 @@ fn ask_by_request_node(
         dialect: job.dialect(),
     };
     Ok((planned, Some(request)))
-}
-
-fn target(item: ShardingItem) -> String {
-    format!("item {item}")
 }
 
 /// Returns the present fencing token of each item.

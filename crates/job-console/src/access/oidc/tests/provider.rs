@@ -15,6 +15,7 @@ use openidconnect::core::{CoreEdDsaPrivateSigningKey, CoreJwsSigningAlgorithm};
 use openidconnect::{JsonWebKeyId, PrivateSigningKey as _};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
 
 /// How a token is signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub(super) struct Script {
     pub(super) settings: Map<String, Value>,
     /// Path whose answer is replaced, and by what.
     pub(super) broken: Option<(&'static str, Broken)>,
+    /// Releases an answer that is held.
+    pub(super) released: Arc<Notify>,
     /// Nonce of the sign-in, which the valid token has.
     pub(super) nonce: String,
     /// Paths of the requests so far.
@@ -58,6 +61,8 @@ pub(super) enum Broken {
     Endless,
     /// No answer.
     Silent,
+    /// The right answer, once it is released.
+    Held,
     Empty,
     /// The code is refused.
     Refused,
@@ -106,10 +111,11 @@ impl Drop for TestProvider {
 
 /// Records a request, and returns the wrong answer to it if there is one.
 async fn broken(shared: &Shared, path: &'static str) -> Option<Response> {
-    let broken = {
+    let (broken, released) = {
         let mut script = shared.script.lock();
         script.requests.push(path);
-        script.broken.filter(|(broken, _)| *broken == path)
+        let broken = script.broken.filter(|(broken, _)| *broken == path);
+        (broken, Arc::clone(&script.released))
     };
     Some(match broken?.1 {
         Broken::Status(status) => StatusCode::from_u16(status).unwrap().into_response(),
@@ -118,6 +124,10 @@ async fn broken(shared: &Shared, path: &'static str) -> Option<Response> {
             Body::from_stream(futures_util::stream::repeat_with(chunk)).into_response()
         }
         Broken::Silent => std::future::pending().await,
+        Broken::Held => {
+            released.notified().await;
+            return None;
+        }
         Broken::Refused => {
             let body = Json(json!({ "error": "invalid_grant" }));
             (StatusCode::BAD_REQUEST, body).into_response()

@@ -1,23 +1,45 @@
-//! Faults that are found at the start, and the first fetch of the settings.
+//! Faults that are found at the start, and fetches whose client disconnects.
 
 use super::*;
+
+/// Waits until a client has made the console ask the provider for a path, and drops the client.
+async fn disconnect(stage: &Stage, (path, n): (&str, usize), client: impl Future<Output: Debug>) {
+    let is_asked = async {
+        while stage.provider.count(path) < n {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        answered = client => panic!("the provider does not answer: {answered:?}"),
+        asked = tokio::time::timeout(Duration::from_secs(60), is_asked) => asked.unwrap(),
+    }
+}
 
 #[tokio::test]
 async fn client_that_disconnects_does_not_repeat_the_fetch_of_the_settings() {
     let http = HttpBounds { deadline: Duration::from_millis(300), ..HttpBounds::default() };
     let stage = Stage::with("", Bounds { http, ..Bounds::default() }, |oidc| oidc).await;
     stage.script(|script| script.broken = Some(("/settings", Broken::Silent)));
-    let is_asked = async {
-        while stage.provider.count("/settings") == 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::select! {
-        answered = stage.get(BEGIN, "") => panic!("the provider is silent: {answered:?}"),
-        asked = tokio::time::timeout(Duration::from_secs(60), is_asked) => asked.unwrap(),
-    }
+    disconnect(&stage, ("/settings", 1), stage.get(BEGIN, "")).await;
     assert_refused("next client", stage.get(BEGIN, "").await, (502, "cannot be used")).await;
     assert_eq!(stage.provider.count("/settings"), 1);
+}
+
+#[tokio::test]
+async fn client_that_disconnects_does_not_discard_the_new_keys() {
+    let stage = Stage::with("", no_retry(), |oidc| oidc).await;
+    let begun = stage.begin("").await;
+    stage.script(|script| {
+        (script.keys, script.key) = (vec!["two"], "two");
+        script.broken = Some(("/jwks", Broken::Held));
+    });
+    disconnect(&stage, ("/jwks", 2), stage.returned(&begun)).await;
+    stage.script(|script| {
+        script.broken = None;
+        script.released.notify_one();
+    });
+    stage.session().await;
+    assert_eq!(stage.provider.count("/jwks"), 2, "the next client has the new keys");
 }
 
 #[test]

@@ -1,0 +1,141 @@
+//! The list of targets in an audit record. Pure functions.
+
+use std::collections::BTreeSet;
+
+use coordination::AuditRecord;
+use sharding::ShardingItem;
+
+const SEPARATOR: &str = ", ";
+/// Last entry of a list that was shortened to the limit of a record.
+const CUT: &str = "…";
+/// Room for [`CUT`] and its separator in a list, in bytes.
+const ROOM: usize = 16;
+const ITEM: &str = "item ";
+
+/// Targets of an audited change, such as `item 1, item 2`, as its record names them.
+///
+/// # Examples
+/// ```
+/// use operations::AuditTargets;
+///
+/// let targets = AuditTargets::of("item 1, item 12, …");
+/// assert!(targets.has_item(12) && !targets.has_item(2));
+/// assert!(targets.has("item 1") && targets.is_cut());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditTargets<'a> {
+    targets: BTreeSet<&'a str>,
+    items: BTreeSet<u32>,
+    is_cut: bool,
+}
+
+impl<'a> AuditTargets<'a> {
+    /// Target of a change of all items of a job, in place of a list of them.
+    pub const ALL_ITEMS: &'static str = "all items";
+
+    /// Parses [`AuditRecord::target`].
+    #[must_use]
+    pub fn of(target: &'a str) -> Self {
+        let mut targets: BTreeSet<&str> = target.split(SEPARATOR).collect();
+        let is_cut = targets.remove(CUT);
+        let items = targets.iter().filter_map(|one| one.strip_prefix(ITEM)?.parse().ok());
+        Self { items: items.collect(), targets, is_cut }
+    }
+
+    /// Returns true if the record names the target, such as `server 10.0.0.1`.
+    #[must_use]
+    pub fn has(&self, target: &str) -> bool {
+        self.targets.contains(target)
+    }
+
+    /// Returns true if the record names the item, or all items.
+    #[must_use]
+    pub fn has_item(&self, item: u32) -> bool {
+        self.items.contains(&item) || self.has(Self::ALL_ITEMS)
+    }
+
+    /// Returns true if the record does not name all targets of the change.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Returns true if the record may be of a change of the target without naming it: its list is
+    /// cut, and has targets of the same kind.
+    pub(crate) fn may_lack(&self, target: &str) -> bool {
+        let kind = kind_of(target);
+        self.is_cut && !self.has(target) && self.targets.iter().any(|one| kind_of(one) == kind)
+    }
+}
+
+/// Returns the first word of a target.
+fn kind_of(target: &str) -> &str {
+    target.split(' ').next().unwrap_or_default()
+}
+
+/// Returns an item as a target.
+pub(crate) fn item_target(item: ShardingItem) -> String {
+    format!("{ITEM}{item}")
+}
+
+/// Returns targets as the text of a record, shortened to its limit.
+pub(crate) fn text_of<'a>(targets: impl IntoIterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    for target in targets {
+        if text.len() + target.len() > AuditRecord::MAX_TEXT_BYTES - ROOM {
+            text.push_str(SEPARATOR);
+            text.push_str(CUT);
+            break;
+        }
+        text.push_str(if text.is_empty() { "" } else { SEPARATOR });
+        text.push_str(target);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_list_may_be_about_each_target_of_its_kind() {
+        let (yes, no, unknown) = ((true, false), (false, false), (false, true));
+        for (text, expected) in [
+            ("server 10.0.0.1, server 10.0.0.2", yes),
+            ("server 10.0.0.3, server 10.0.0.2, …", yes),
+            ("server 10.0.0.1, server 10.0.0.3, …", unknown),
+            ("server 10.0.0.21", no),
+            ("item 1, item 2, …", no),
+            ("all items", no),
+        ] {
+            let (targets, target) = (AuditTargets::of(text), "server 10.0.0.2");
+            assert_eq!((targets.has(target), targets.may_lack(target)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn target_of_a_record_has_its_items() {
+        for (target, item, expected) in [
+            ("all items", 7, true),
+            ("item 1, item 12", 12, true),
+            ("item 1, item 12", 2, false),
+            ("item 1, …", 1, true),
+            ("instance 10.0.0.1@-@7", 1, false),
+        ] {
+            assert_eq!(AuditTargets::of(target).has_item(item), expected, "{target} {item}");
+        }
+    }
+
+    #[test]
+    fn written_list_is_read_again_up_to_its_cut() {
+        for items in [3_u32, 500] {
+            let targets: Vec<_> = (0..items).map(|n| item_target(ShardingItem::new(n))).collect();
+            let text = text_of(targets.iter().map(String::as_str));
+            assert!(text.len() <= AuditRecord::MAX_TEXT_BYTES, "{text}");
+            let read = AuditTargets::of(&text);
+            let named = (0..items).take_while(|item| read.has_item(*item)).count();
+            assert_eq!(read.is_cut(), named < targets.len(), "{text}");
+            assert_eq!(read.targets.len(), named, "{text}");
+        }
+    }
+}
