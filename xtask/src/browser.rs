@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::folders::entries;
 use crate::program::Programs;
 use crate::steps::Steps;
-use crate::tidy::entries;
 use crate::{Error, workspace, zookeeper};
 
 /// Longest time of a test, in milliseconds: one that hangs must not hang all.

@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use crate::background::Background;
-use crate::steps::{Steps, cargo, niced, run as run_command};
+use crate::steps::{Steps, cargo, niced, run as run_command, stdout};
 use crate::{
     Error, browser, dependencies, deploy, interop, monitoring, package, servers, site, tidy,
     workspace,
@@ -57,10 +57,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
 /// If this is that version, all other steps show it.
 fn check_rust_version() -> Result<(), Error> {
     let declared = env!("CARGO_PKG_RUST_VERSION");
-    let output = Command::new("rustc").arg("--version").output();
-    let output =
-        output.map_err(|source| Error::Start { line: "rustc --version".into(), source })?;
-    let version = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = stdout(Command::new("rustc").arg("--version"))?;
     if is_release_of(&version, declared) {
         println!("built with the declared version: {}", version.trim());
         return Ok(());

@@ -2,16 +2,17 @@
 //! advisories by cargo-audit.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
-use crate::steps::{Steps, cargo, line, run};
+use crate::folders::files_below;
+use crate::program::install;
+use crate::steps::{Steps, output, run};
 use crate::{Error, workspace};
 
-/// The tools, built without optimization: they run for seconds, and their build takes minutes.
-const DENY: &str = "install cargo-deny --version =0.20.2 --locked --debug --root";
-const AUDIT: &str =
-    "install cargo-audit --version =0.22.2 --no-default-features --locked --debug --root";
+/// Versions of the tools.
+const DENY: &str = "=0.20.2";
+const AUDIT: &str = "=0.22.2";
 
 /// A change of `deny.toml` by which the dependencies break a rule.
 struct BrokenRule {
@@ -52,7 +53,7 @@ pub(crate) fn check() -> Result<(), Error> {
 }
 
 pub(crate) fn run_steps(steps: &mut Steps) -> Result<(), Error> {
-    let deny = install(steps, "cargo-deny", DENY)?;
+    let deny = install(steps, "cargo-deny", DENY, &[])?;
     let rules = workspace().join("deny.toml");
     steps.step("dependencies", || {
         run(&mut deny_command(&deny, &rules, &["licenses", "bans", "sources"]))
@@ -76,8 +77,7 @@ fn check_broken_rule(deny: &Path, rules: &Path, broken: &BrokenRule) -> Result<(
     let copy = folder.path().join("deny.toml");
     fs::write(&copy, text.replacen(rule, replacement, 1)).map_err(Error::file("write", &copy))?;
     let mut command = deny_command(deny, &copy, &[check]);
-    let line = line(&command);
-    let output = command.output().map_err(|source| Error::Start { line, source })?;
+    let output = output(&mut command)?;
     let found = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() && found.contains(report) {
         return Ok(());
@@ -87,6 +87,21 @@ fn check_broken_rule(deny: &Path, rules: &Path, broken: &BrokenRule) -> Result<(
     )))
 }
 
+/// Fails unless a folder has advisories.
+///
+/// cargo-audit checks each advisory that it finds, but accepts a database without any, such as an
+/// interrupted clone.
+fn check_database(database: &Path) -> Result<(), Error> {
+    let crates = database.join("crates");
+    let is_advisory = |file: &PathBuf| file.extension().is_some_and(|end| end == "md");
+    if crates.is_dir() && files_below(&crates)?.iter().any(is_advisory) {
+        return Ok(());
+    }
+    let text =
+        "valid is the folder of an advisory database, with advisories in its folder `crates`";
+    Err(Error::Usage(format!("`advisories {}`: {text}", database.display())))
+}
+
 /// Compares the locked dependencies with a local database of advisories, a clone of
 /// `advisory-db` of RustSec.
 pub(crate) fn advisories(arguments: &[String]) -> Result<(), Error> {
@@ -94,22 +109,32 @@ pub(crate) fn advisories(arguments: &[String]) -> Result<(), Error> {
         let text = "`advisories` takes the folder of a database, such as a clone of RustSec's";
         return Err(Error::Usage(format!("{text}, not `{}`", arguments.join(" "))));
     };
-    let database = Path::new(database);
-    if !database.join("crates").is_dir() {
-        let text = "valid is the folder of an advisory database, with a folder `crates`";
-        return Err(Error::Usage(format!("`advisories {}`: {text}", database.display())));
-    }
+    // cargo-audit runs in the root of the workspace.
+    let given = Path::new(database);
+    let database = path::absolute(given).map_err(Error::file("find", given))?;
+    check_database(&database)?;
     let mut steps = Steps::begin();
-    let audit = install(&mut steps, "cargo-audit", AUDIT)?;
+    let audit = install(&mut steps, "cargo-audit", AUDIT, &["--no-default-features"])?;
     let mut command = Command::new(audit);
     command.current_dir(workspace()).args(["audit", "--no-fetch", "--deny", "warnings", "--db"]);
     steps.command("advisories", command.arg(database))?;
     steps.end("cargo xtask advisories")
 }
 
-/// Builds a tool in the target folder, and returns its path.
-fn install(steps: &mut Steps, name: &'static str, line: &str) -> Result<PathBuf, Error> {
-    let tools = workspace().join("target/tools");
-    steps.command(name, cargo(line).arg(&tools))?;
-    Ok(tools.join("bin").join(name))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn database_without_advisories_is_refused() {
+        let database = tempfile::tempdir().unwrap();
+        let crates = database.path().join("crates/serde");
+        let message = || check_database(database.path()).unwrap_err().to_string();
+        assert!(message().contains("with advisories in its folder `crates`"), "{}", message());
+        fs::create_dir_all(&crates).unwrap();
+        fs::write(crates.join("README.txt"), "").unwrap();
+        assert!(message().contains("with advisories in its folder `crates`"), "{}", message());
+        fs::write(crates.join("RUSTSEC-2026-9999.md"), "").unwrap();
+        check_database(database.path()).unwrap();
+    }
 }

@@ -24,10 +24,6 @@ pub(crate) enum Error {
     Syntax { path: PathBuf, source: syn::Error },
     #[error("cannot parse {}", .path.display())]
     Manifest { path: PathBuf, source: toml_edit::TomlError },
-    #[error("{} has no text at `{key}`", .path.display())]
-    NoKey { key: String, path: PathBuf },
-    #[error("cannot read the packages of the workspace")]
-    Metadata(#[from] Box<cargo_metadata::Error>),
     #[error("{0}")]
     Dependencies(String),
     #[error("{0} places break rules")]

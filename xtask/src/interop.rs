@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use crate::program::Programs;
-use crate::steps::{Steps, line, succeeds};
+use crate::steps::{Steps, output, succeeds};
 use crate::{Error, workspace, zookeeper};
 
 /// A required program: a command that shows whether it exists, and its Debian package.
@@ -53,9 +53,7 @@ impl Need {
 
 /// Runs a command and returns its output of both streams.
 fn output_of(command: &mut Command) -> Result<String, Error> {
-    let output = command.stdin(Stdio::null()).output();
-    let Output { stdout, stderr, .. } =
-        output.map_err(|source| Error::Start { line: line(command), source })?;
+    let Output { stdout, stderr, .. } = output(command)?;
     Ok(String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned())
 }
 

@@ -1,13 +1,13 @@
-//! Builds programs with cargo, and returns their paths.
+//! Builds programs of the workspace and tools of crates.io, and returns their paths.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::Error;
-use crate::steps::{cargo, line};
+use crate::steps::{Steps, cargo, line, stdout};
+use crate::{Error, workspace};
 
 /// Fields of cargo's message about a build artifact that are used here.
 #[derive(Deserialize)]
@@ -55,12 +55,8 @@ impl Programs {
         let mut command = cargo(&format!("{subcommand} {format} {rest}"));
         let line = line(&command);
         println!("$ {line}");
-        let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-        let output = output.map_err(|source| Error::Start { line: line.clone(), source })?;
-        if !output.status.success() {
-            return Err(Error::Command { line, status: output.status });
-        }
-        Ok(Self::read(line, &String::from_utf8_lossy(&output.stdout)))
+        let messages = stdout(&mut command)?;
+        Ok(Self::read(line, &messages))
     }
 
     fn read(line: String, messages: &str) -> Self {
@@ -96,6 +92,23 @@ impl Programs {
     fn lacks(&self, name: &str) -> Error {
         Error::NoProgram { line: self.line.clone(), name: name.to_owned() }
     }
+}
+
+/// Builds a tool of crates.io below the target folder, and returns the path of its program.
+///
+/// `version` is exact, such as `=1.2.3`. The lock file that the tool was published with pins its
+/// dependencies. The build takes minutes without optimization, and the tool runs for seconds.
+pub(crate) fn install(
+    steps: &mut Steps,
+    name: &str,
+    version: &str,
+    arguments: &[&str],
+) -> Result<PathBuf, Error> {
+    let tools = workspace().join("target/tools");
+    let mut install = cargo("install --locked --debug");
+    install.args([name, "--version", version]).args(arguments).arg("--root").arg(&tools);
+    steps.command(name, &mut install)?;
+    Ok(tools.join("bin").join(name))
 }
 
 #[cfg(test)]

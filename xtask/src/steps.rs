@@ -4,7 +4,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::background::Background;
@@ -134,6 +134,24 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
     }
 }
 
+/// Runs a command without input, and returns its status and its output. Output goes elsewhere where
+/// the command says so.
+pub(crate) fn output(command: &mut Command) -> Result<Output, Error> {
+    let output = command.stdin(Stdio::null()).output();
+    output.map_err(|source| Error::Start { line: line(command), source })
+}
+
+/// Runs a command without input, shows its messages, and returns its standard output. Fails unless
+/// it succeeds.
+pub(crate) fn stdout(command: &mut Command) -> Result<String, Error> {
+    match output(command.stderr(Stdio::inherit()))? {
+        Output { status, stdout, .. } if status.success() => {
+            Ok(String::from_utf8_lossy(&stdout).into_owned())
+        }
+        Output { status, .. } => Err(Error::Command { line: line(command), status }),
+    }
+}
+
 /// Returns whether a command succeeds, without showing its output.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -176,6 +194,20 @@ mod tests {
         }
         let summary = steps.summary("x", Duration::ZERO);
         assert!(summary.starts_with("x: 1 steps passed in 0.0 s: "), "{summary}");
+    }
+
+    #[test]
+    fn output_of_a_command_that_fails_is_an_error() {
+        let print = |code| {
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("echo rustc 1.95.0; exit {code}")]);
+            command
+        };
+        assert_eq!(stdout(&mut print(0)).unwrap(), "rustc 1.95.0\n");
+        let message = with_causes(&stdout(&mut print(3)).unwrap_err());
+        assert!(message.ends_with("ended with exit status: 3"), "{message}");
+        let message = with_causes(&output(&mut Command::new("/no/such")).unwrap_err());
+        assert!(message.starts_with("cannot run `such`: No such file"), "{message}");
     }
 
     #[test]

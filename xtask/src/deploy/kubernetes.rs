@@ -3,10 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::background::Background;
-use crate::steps::{Steps, line, run as run_command};
+use crate::steps::{Steps, line, output, run as run_command};
 use crate::{Error, workspace};
 
 /// Folder of the chart and the manifests.
@@ -135,9 +135,8 @@ impl Tools {
 }
 
 /// Returns what a command prints: the standard output of one that succeeds, or else everything.
-fn output(command: &mut Command) -> Result<Result<String, String>, Error> {
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.map_err(|source| Error::Start { line: line(command), source })?;
+fn printed(command: &mut Command) -> Result<Result<String, String>, Error> {
+    let output = output(command)?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(match output.status.success() {
         true => Ok(text(&output.stdout)),
@@ -147,7 +146,7 @@ fn output(command: &mut Command) -> Result<Result<String, String>, Error> {
 
 /// Fails unless a command is refused with the reason.
 fn expect_refusal(command: &mut Command, reason: &str) -> Result<(), Error> {
-    match output(command)? {
+    match printed(command)? {
         Err(printed) if printed.contains(reason) => Ok(()),
         Err(printed) | Ok(printed) => {
             let line = line(command);
@@ -164,7 +163,7 @@ fn check_wrong_value(tools: &Tools, (value, reason): &(&str, &str)) -> Result<()
 fn plain(tools: &Tools, (_, template, values): &(&str, &str, &[&str])) -> Result<String, Error> {
     let mut command = tools.template(&[&CREDENTIALS, *values].concat());
     command.args(["--show-only", &format!("templates/{template}")]);
-    let rendered = output(&mut command)?.map_err(Error::Deploy)?;
+    let rendered = printed(&mut command)?.map_err(Error::Deploy)?;
     let lines = rendered.lines().filter(|line| !line.starts_with("# Source: "));
     let lines: String = lines.map(|line| line.to_owned() + "\n").collect();
     Ok(HEADER.to_owned() + lines.strip_prefix("---\n").unwrap_or(&lines))
@@ -186,7 +185,7 @@ fn check_manifest(tools: &Tools, manifest: &(&str, &str, &[&str])) -> Result<(),
 fn check_schemas(tools: &Tools) -> Result<(), Error> {
     let folder = workspace().join("target/kubernetes");
     let all = folder.join("all.yaml");
-    let rendered = output(tools.template(&[]).arg("--values").arg(all_values()))?;
+    let rendered = printed(tools.template(&[]).arg("--values").arg(all_values()))?;
     let rendered = rendered.map_err(Error::Deploy)?;
     fs::write(&all, &rendered).map_err(Error::file("write", &all))?;
     for version in VERSIONS {

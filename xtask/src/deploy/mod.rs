@@ -24,7 +24,12 @@ pub(crate) fn check(arguments: &[String]) -> Result<(), Error> {
     steps.end("cargo xtask deploy")
 }
 
+/// Fails before the first step unless the last one, of the image, can run.
 pub(crate) fn run(steps: &mut Steps) -> Result<(), Error> {
+    if !rustix::process::geteuid().is_root() {
+        let reason = "the check of the image changes the root folder; run it as root";
+        return Err(Error::Deploy(reason.to_owned()));
+    }
     systemd::run(steps)?;
     kubernetes::run(steps)?;
     image::run(steps)

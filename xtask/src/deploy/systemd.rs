@@ -7,8 +7,8 @@ use std::process::Command;
 
 use server_fixture::install_tools;
 
-use crate::steps::{Steps, line};
-use crate::tidy::entries;
+use crate::folders::entries;
+use crate::steps::{Steps, output};
 use crate::{Error, workspace};
 
 /// Path of the program in the units.
@@ -85,9 +85,7 @@ fn check_unit(unit: &Path) -> Result<(), Error> {
 /// Runs `systemd-analyze` on a unit. Returns whether it succeeded, and everything that it printed.
 fn analyze(arguments: &[&str], unit: &Path) -> Result<(bool, String), Error> {
     let mut command = Command::new("systemd-analyze");
-    command.args(arguments).arg(unit);
-    let output = command.output();
-    let output = output.map_err(|source| Error::Start { line: line(&command), source })?;
+    let output = output(command.args(arguments).arg(unit))?;
     let text = [output.stdout, output.stderr].concat();
     Ok((output.status.success(), String::from_utf8_lossy(&text).into_owned()))
 }

@@ -4,14 +4,11 @@
 mod consumers;
 mod stage;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::MetadataCommand;
-
+use crate::folders::{entries, recreate};
 use crate::steps::{Steps, cargo, run};
-use crate::tidy::entries;
 use crate::{Error, workspace};
 use stage::Package;
 
@@ -19,7 +16,7 @@ use stage::Package;
 pub(crate) fn check() -> Result<(), Error> {
     let mut steps = Steps::begin();
     let packages = pack(&mut steps)?;
-    let folder = folder()?;
+    let folder = folder();
     let unpacked = folder.join("unpacked");
     steps.step("unpacking", || unpack(&packed(&folder), &unpacked))?;
     steps.step("programs that use the packed files", || {
@@ -31,20 +28,19 @@ pub(crate) fn check() -> Result<(), Error> {
 
 /// Packs the crates without compiling them: a dry run of publishing them.
 pub(crate) fn pack(steps: &mut Steps) -> Result<Vec<Package>, Error> {
-    let staged = folder()?.join("workspace");
+    let staged = folder().join("workspace");
     let packages = steps.step("staged workspace", || stage::write(workspace(), &staged))?;
-    // The programs build what was packed. Cargo would build each package alone.
+    // Files of former packs could be of packages that no longer exist.
+    recreate(&packed(&folder()))?;
+    // The programs of `check` compile what was packed. Cargo would build each package alone.
     let arguments = ["package", "--workspace", "--no-verify", "--allow-dirty"];
     steps.command("packing", cargo_in(&staged).args(arguments))?;
     Ok(packages)
 }
 
 /// Returns the folder of all files that this task writes.
-fn folder() -> Result<PathBuf, Error> {
-    // `CARGO_TARGET_DIR` may have moved the target folder.
-    let metadata = MetadataCommand::new().current_dir(workspace()).no_deps().exec();
-    let target = metadata.map_err(Box::new)?.target_directory.into_std_path_buf();
-    Ok(target.join("package"))
+fn folder() -> PathBuf {
+    workspace().join("target/package")
 }
 
 /// Returns the folder of the packed files.
@@ -65,29 +61,6 @@ fn unpack(packed: &Path, unpacked: &Path) -> Result<(), Error> {
     let is_package = |path: &PathBuf| path.extension().is_some_and(|end| end == "crate");
     for file in entries(packed)?.iter().filter(|path| is_package(path)) {
         run(Command::new("tar").arg("-xzf").arg(file).arg("-C").arg(unpacked))?;
-    }
-    Ok(())
-}
-
-/// Makes an empty folder.
-fn recreate(folder: &Path) -> Result<(), Error> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(Error::file("remove", folder))?;
-    }
-    fs::create_dir_all(folder).map_err(Error::file("create", folder))
-}
-
-/// Copies a folder with all that is in it.
-fn copy_folder(from: &Path, to: &Path) -> Result<(), Error> {
-    fs::create_dir_all(to).map_err(Error::file("create", to))?;
-    for entry in entries(from)? {
-        let copy = to.join(entry.file_name().unwrap_or_default());
-        match entry.is_dir() {
-            true => copy_folder(&entry, &copy)?,
-            false => {
-                fs::copy(&entry, &copy).map_err(Error::file("copy", &entry))?;
-            }
-        }
     }
     Ok(())
 }

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 
-use super::{copy_folder, recreate};
 use crate::Error;
-use crate::tidy::entries;
+use crate::folders::{copy_folder, entries, recreate};
 
 /// Begin of the names on a registry. Names such as `trigger` are taken there by others.
 const FACADE: &str = "elastic-job";
+
+/// Version of all crates of the workspace, and of their packages.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Parts of a crate's folder that are packed. Tests, benchmarks and examples use crates for
 /// development, which are not published.
@@ -27,7 +29,7 @@ pub(crate) struct Package {
     crate_name: String,
     /// Name on a registry.
     pub(super) name: String,
-    pub(super) version: String,
+    pub(super) version: &'static str,
 }
 
 /// Returns the name on a registry of a crate of the workspace.
@@ -45,7 +47,6 @@ fn registry_name(crate_name: &str) -> String {
 /// The crates directly below `crates` are those that users depend on.
 pub(super) fn write(root: &Path, staged: &Path) -> Result<Vec<Package>, Error> {
     let mut manifest = read(&root.join("Cargo.toml"))?;
-    let version = text_of(&manifest, &["workspace", "package", "version"], root)?;
     let mut packages: Vec<_> = entries(&root.join("crates"))?
         .iter()
         .filter(|folder| folder.join("Cargo.toml").is_file())
@@ -53,7 +54,7 @@ pub(super) fn write(root: &Path, staged: &Path) -> Result<Vec<Package>, Error> {
         .map(|name| Package {
             crate_name: name.to_owned(),
             name: registry_name(name),
-            version: version.clone(),
+            version: VERSION,
         })
         .collect();
     packages.sort_by(|one, other| one.name.cmp(&other.name));
@@ -108,7 +109,7 @@ fn name_package(dependencies: &mut dyn TableLike, package: &Package) {
         return;
     };
     set(dependency, "package", &package.name);
-    set(dependency, "version", &package.version);
+    set(dependency, "version", package.version);
     dependency.fmt();
 }
 
@@ -185,16 +186,6 @@ fn read(path: &Path) -> Result<DocumentMut, Error> {
     text.parse().map_err(|source| Error::Manifest { path: path.to_owned(), source })
 }
 
-fn text_of(manifest: &DocumentMut, keys: &[&str], root: &Path) -> Result<String, Error> {
-    let mut item = manifest.as_item();
-    for key in keys {
-        item = item.get(key).unwrap_or(&Item::None);
-    }
-    item.as_str()
-        .map(str::to_owned)
-        .ok_or_else(|| Error::NoKey { key: keys.join("."), path: root.join("Cargo.toml") })
-}
-
 fn copy(from: &Path, to: &PathBuf) -> Result<(), Error> {
     fs::copy(from, to).map(drop).map_err(Error::file("copy", from))
 }
@@ -211,7 +202,7 @@ mod tests {
         Package {
             crate_name: "reg-center".to_owned(),
             name: registry_name("reg-center"),
-            version: "0.1.0".to_owned(),
+            version: "0.1.0",
         }
     }
 

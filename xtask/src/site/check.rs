@@ -3,17 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use percent_encoding::percent_decode_str;
 
 use crate::Error;
-use crate::tidy::{entries, resolve};
+use crate::folders::files_below;
+use crate::tidy::{file_and_anchor, is_external, target};
 
 /// Checks all pages below a folder.
 pub(super) fn check_links(site: &Path) -> Result<(), Error> {
-    let mut files = BTreeSet::new();
-    collect(site, site, &mut files)?;
+    let files: BTreeSet<String> =
+        files_below(site)?.iter().map(|file| file.display().to_string()).collect();
     let mut pages = BTreeMap::new();
     for path in files.iter().filter(|path| path.ends_with(".html")) {
         let file = site.join(path);
@@ -50,30 +51,18 @@ fn fault(
     files: &BTreeSet<String>,
     ids: &BTreeMap<&str, BTreeSet<String>>,
 ) -> Option<&'static str> {
-    if link.contains("://") || link.starts_with("mailto:") {
+    if is_external(link) {
         return is_loaded.then_some("file of another site is loaded");
     }
     let link = percent_decode_str(link).decode_utf8_lossy().into_owned();
-    let (file, id) = link.split_once('#').unwrap_or((&link, ""));
-    let target = resolve(page, file);
+    let (_, id) = file_and_anchor(&link);
+    let target = target(page, &link);
     if !files.contains(&target) {
         return Some("link leads to no file");
     }
     let is_id = |ids: &BTreeSet<String>| ids.contains(id);
     let leads_to_element = id.is_empty() || ids.get(target.as_str()).is_some_and(is_id);
     (!leads_to_element).then_some("link leads to no element")
-}
-
-fn collect(site: &Path, folder: &Path, files: &mut BTreeSet<String>) -> Result<(), Error> {
-    for path in entries(folder)? {
-        if path.is_dir() {
-            collect(site, &path, files)?;
-        } else {
-            let path: PathBuf = path.strip_prefix(site).unwrap_or(&path).to_owned();
-            files.insert(path.display().to_string());
-        }
-    }
-    Ok(())
 }
 
 /// Returns the values of an attribute. The pages of mdBook quote each of them.

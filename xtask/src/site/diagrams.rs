@@ -4,10 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use sha2::{Digest as _, Sha256};
-
 use super::stage::Stage;
-use crate::steps::{line, run};
+use crate::download::{self, sha256};
+use crate::steps::{line, output, run};
 use crate::{Error, browser};
 
 /// Package of npm, and the SHA-256 of its file.
@@ -30,19 +29,36 @@ const FAILED: &str = "aria-roledescription=\"error\"";
 
 /// Returns the library of the pinned version. Downloads it unless the folder has it.
 pub(super) fn fetch(folder: &Path) -> Result<String, Error> {
-    let file = folder.join(FILE);
-    if !file.exists() {
+    let target = folder.join(name());
+    if !target.exists() {
         browser::ensure_node()?;
-        let mut pack = Command::new("npm");
-        pack.args(["pack", "--silent", PACKAGE, "--pack-destination"]).arg(folder);
-        run(&mut pack)?;
-        let archive = folder.join(PACKAGE.replace('@', "-") + ".tgz");
-        let mut tar = Command::new("tar");
-        tar.args(["--extract", "--file"]).arg(archive).arg("--directory").arg(folder);
-        run(tar.arg(FILE))?;
+        download::folder(&target, |unfinished| {
+            unpack(unfinished)?;
+            read(&unfinished.join(FILE)).map(drop)
+        })?;
     }
-    let text = fs::read_to_string(&file).map_err(Error::file("read", &file))?;
-    let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+    read(&target.join(FILE))
+}
+
+/// Returns the name of the package's files, without the end `.tgz` that its archive has.
+fn name() -> String {
+    PACKAGE.replace('@', "-")
+}
+
+/// Downloads the package into a folder, and unpacks the library from it.
+fn unpack(folder: &Path) -> Result<(), Error> {
+    let mut pack = Command::new("npm");
+    pack.args(["pack", "--silent", PACKAGE, "--pack-destination"]).arg(folder);
+    run(&mut pack)?;
+    let mut tar = Command::new("tar");
+    tar.arg("--extract").arg("--file").arg(folder.join(name() + ".tgz"));
+    run(tar.arg("--directory").arg(folder).arg(FILE))
+}
+
+/// Reads the library, and compares it with its SHA-256.
+fn read(file: &Path) -> Result<String, Error> {
+    let text = fs::read_to_string(file).map_err(Error::file("read", file))?;
+    let digest = sha256(&text);
     match digest == SHA256 {
         true => Ok(text),
         false => {
@@ -77,10 +93,8 @@ pub(super) fn check(stage: &Stage, site: &Path) -> Result<(), Error> {
         ]);
         command.args(["--virtual-time-budget=20000", "--host-resolver-rules=MAP * ~NOTFOUND"]);
         command.arg(format!("file://{}", page.display()));
-        let line = line(&command);
-        println!("$ {line}");
-        let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
-        let output = output.map_err(|source| Error::Start { line, source })?;
+        println!("$ {}", line(&command));
+        let output = output(command.stderr(Stdio::null()))?;
         let document = String::from_utf8_lossy(&output.stdout);
         let drawn = document.matches(DRAWN).count();
         if drawn != expected || document.contains(FAILED) {

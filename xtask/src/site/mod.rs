@@ -7,15 +7,16 @@ mod summary;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::steps::{Steps, cargo, line};
+use crate::folders::{create_parent, recreate};
+use crate::program::install;
+use crate::steps::{Steps, line, output};
 use crate::{Error, workspace};
 use stage::Stage;
 
-/// Version of mdBook. `--locked` pins its dependencies by the lock file that it was published with.
-const MDBOOK: &str =
-    "install mdbook --version =0.5.4 --no-default-features --locked --debug --root";
+/// Version of mdBook.
+const MDBOOK: &str = "=0.5.4";
 
 /// A book of the site.
 struct Book {
@@ -61,16 +62,14 @@ pub(crate) fn build() -> Result<(), Error> {
 
 /// Builds the site, and checks its links and diagrams.
 pub(crate) fn run(steps: &mut Steps) -> Result<(), Error> {
-    let tools = folder().join("tools");
-    let mut install = cargo(MDBOOK);
-    steps.command("mdBook", install.arg(&tools))?;
+    let mdbook = install(steps, "mdbook", MDBOOK, &["--no-default-features"])?;
     let mermaid = steps.step("Mermaid", || diagrams::fetch(&folder()))?;
     let stage = steps.step("pages", || Stage::read(workspace()))?;
     steps.step("books", || {
         BOOKS.iter().try_for_each(|book| {
             let source = folder().join(book.language);
             write_source(&stage, book, &source, &mermaid)?;
-            build_book(&tools.join("bin/mdbook"), &source, &site().join(book.folder))
+            build_book(&mdbook, &source, &site().join(book.folder))
         })
     })?;
     steps.step("links of the site", || check::check_links(&site()))?;
@@ -87,12 +86,7 @@ fn site() -> PathBuf {
 
 /// Writes the pages, the table of contents and the settings of a book.
 fn write_source(stage: &Stage, book: &Book, folder: &Path, mermaid: &str) -> Result<(), Error> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Error::file("remove", folder)(error));
-        }
-        _ => {}
-    }
+    recreate(folder)?;
     let pages = stage.pages_of(book);
     for (path, text) in &pages {
         write(&folder.join("src").join(path), text)?;
@@ -125,11 +119,6 @@ fn settings(book: &Book) -> String {
     )
 }
 
-fn create_parent(path: &Path) -> Result<(), Error> {
-    let parent = path.parent().unwrap_or(path);
-    fs::create_dir_all(parent).map_err(Error::file("create", parent))
-}
-
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     create_parent(path)?;
     fs::write(path, text).map_err(Error::file("write", path))
@@ -138,10 +127,10 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 /// Builds a book. A warning is an error.
 fn build_book(mdbook: &Path, source: &Path, site: &Path) -> Result<(), Error> {
     let mut command = Command::new(mdbook);
-    command.arg("build").arg(source).arg("--dest-dir").arg(site).stdin(Stdio::null());
+    command.arg("build").arg(source).arg("--dest-dir").arg(site);
     let line = line(&command);
     println!("$ {line}");
-    let output = command.output().map_err(|source| Error::Start { line: line.clone(), source })?;
+    let output = output(&mut command)?;
     let log = String::from_utf8_lossy(&output.stderr);
     if output.status.success() && !log.contains("WARN") {
         return Ok(());

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::{BOOKS, Book, diagrams};
 use crate::Error;
-use crate::tidy::{entries, links, origin, resolve};
+use crate::folders::entries;
+use crate::tidy::{file_and_anchor, is_external, links, origin, target};
 
 /// Name of a page that lists the files of a folder without a README.
 const LISTING: &str = "files.md";
@@ -99,11 +100,11 @@ fn with_pages_for_folders(root: &Path, path: &str, text: &str) -> (String, Vec<S
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut targets = Vec::new();
     for (number, link) in links(text) {
-        let (file, _) = link.split_once('#').unwrap_or((link, ""));
-        if link.contains("://") || link.starts_with("mailto:") || file.is_empty() {
+        let (file, _) = file_and_anchor(link);
+        if is_external(link) || file.is_empty() {
             continue;
         }
-        let target = resolve(path, file);
+        let target = target(path, link);
         if !root.join(&target).is_dir() {
             targets.push(target);
             continue;
@@ -179,7 +180,7 @@ mod tests {
         let mut n_pages = 0;
         for (path, text) in stage.pages.iter().filter(|(path, _)| is_in(&BOOKS[1], path)) {
             let (original, _) = origin(text.lines().next().unwrap()).unwrap();
-            let mut targets = links(text).into_iter().map(|(_, link)| resolve(path, link));
+            let mut targets = links(text).into_iter().map(|(_, link)| target(path, link));
             assert!(targets.any(|target| target == original), "{path} has no link to {original}");
             n_pages += 1;
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Book;
-use crate::tidy::{links, resolve};
+use crate::tidy::{links, target};
 
 /// Returns the table of contents of a book, in the format of mdBook. `pages` are those of the book.
 pub(super) fn contents(book: &Book, pages: &BTreeMap<String, String>) -> String {
@@ -92,10 +92,6 @@ impl Contents<'_> {
             self.text.truncate(start);
         }
     }
-}
-
-fn target(page: &str, link: &str) -> String {
-    resolve(page, link.split_once('#').map_or(link, |(file, _)| file))
 }
 
 /// Returns the first heading of a page.

@@ -1,10 +1,10 @@
 //! Reads the sources that the rules are about.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::folders::entries;
 
 /// A Rust or Markdown file.
 #[derive(Clone, Debug)]
@@ -49,16 +49,6 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Returns the paths of a folder's entries, in order.
-pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let read = || -> io::Result<Vec<PathBuf>> {
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
-    };
-    let mut paths = read().map_err(Error::file("read", folder))?;
-    paths.sort();
-    Ok(paths)
 }
 
 /// Returns the folders of all crates of a workspace, in order.

@@ -23,11 +23,11 @@ pub(super) fn check(root: &Path, sources: &[Source]) -> Vec<Violation> {
 fn dead(root: &Path, page: &Source, pages: &[&Source]) -> Vec<Violation> {
     let mut found = Vec::new();
     for (line, link) in links(&page.text) {
-        if link.contains("://") || link.starts_with("mailto:") {
+        if is_external(link) {
             continue;
         }
-        let (file, heading) = link.split_once('#').unwrap_or((link, ""));
-        let target = resolve(&page.path, file);
+        let (_, heading) = file_and_anchor(link);
+        let target = target(&page.path, link);
         let target_page = pages.iter().find(|page| page.path == target);
         let is_heading = |page: &&&Source| anchors(&page.text).any(|anchor| anchor == heading);
         let is_file = !target.starts_with("..") && root.join(&target).exists();
@@ -94,9 +94,24 @@ fn anchors(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// Returns whether a link leads to another site, or to an address of mail.
+pub(crate) fn is_external(link: &str) -> bool {
+    link.contains("://") || link.starts_with("mailto:")
+}
+
+/// Splits a link into its file and its anchor. Each of them can be empty.
+pub(crate) fn file_and_anchor(link: &str) -> (&str, &str) {
+    link.split_once('#').unwrap_or((link, ""))
+}
+
+/// Returns the path, from the root of the workspace, of the file that a link in a page leads to.
+pub(crate) fn target(page: &str, link: &str) -> String {
+    resolve(page, file_and_anchor(link).0)
+}
+
 /// Returns the path, from the root of the workspace, of a link's file. An empty one is the page,
 /// and one above the root begins with `..`.
-pub(crate) fn resolve(page: &str, file: &str) -> String {
+fn resolve(page: &str, file: &str) -> String {
     if file.is_empty() {
         return page.to_owned();
     }

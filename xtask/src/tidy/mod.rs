@@ -17,8 +17,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::{Error, workspace};
-pub(crate) use files::entries;
-pub(crate) use links::{links, resolve};
+pub(crate) use links::{file_and_anchor, is_external, links, target};
 pub(crate) use translations::origin;
 
 /// A place that breaks a rule.

@@ -1,16 +1,15 @@
 //! Chinese pages: each names its English original, and the text of it that was translated.
 
-use sha2::{Digest as _, Sha256};
-
 use super::Violation;
 use super::files::Source;
-use super::links::{links, resolve};
+use super::links::{links, target};
+use crate::download::sha256;
 
 /// Folder of the Chinese pages.
 const FOLDER: &str = "docs/zh/";
 
-/// Bytes of the digest that a page names, two digits each.
-const DIGEST_BYTES: usize = 6;
+/// Number of digits of the hash that a page names.
+const DIGITS: usize = 12;
 
 const NO_ORIGIN: &str =
     "Chinese page does not begin with `<!-- Translation of PAGE.md, SHA-256 DIGITS -->`";
@@ -35,7 +34,7 @@ fn english_links(page: &Source, pages: &[&Source]) -> Vec<Violation> {
     };
     let of_page = original_of(page);
     let translated = |link: &str| {
-        let target = resolve(&page.path, link.split_once('#').map_or(link, |(file, _)| file));
+        let target = target(&page.path, link);
         let is_translation = |page: &&&Source| original_of(page).as_ref() == Some(&target);
         let found = pages.iter().find(is_translation).filter(|_| of_page.as_ref() != Some(&target));
         found.map(|page| page.path.clone())
@@ -100,7 +99,7 @@ pub(crate) fn origin(line: &str) -> Option<(&str, &str)> {
 
 /// Returns the first digits of a text's SHA-256.
 fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    sha256(text).chars().take(DIGITS).collect()
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use sha2::{Digest as _, Sha256};
 use zookeeper_fixture::Installation;
 
 use crate::Error;
+use crate::download;
 use crate::steps::run;
 
 /// Maven goal that copies an artifact to a folder.
@@ -51,17 +51,7 @@ const JARS: [(&str, &str); 7] = [
 /// Downloads the pinned release to the folder in which the fixture searches for it.
 pub(super) fn download() -> Result<(), Error> {
     let home = Installation::download_folder();
-    let target = home.parent().expect("the download folder is in the target folder");
-    fs::create_dir_all(target).map_err(Error::file("create", target))?;
-    let unfinished = tempfile::Builder::new()
-        .prefix(".zookeeper-")
-        .tempdir_in(target)
-        .map_err(Error::file("create a folder in", target))?;
-    download_to(unfinished.path())?;
-    // The rename makes the folder appear as a whole. An existing folder without a server is
-    // removed.
-    let _ = fs::remove_dir_all(&home);
-    fs::rename(unfinished.path(), &home).map_err(Error::file("create", &home))
+    download::folder(&home, download_to)
 }
 
 fn download_to(home: &Path) -> Result<(), Error> {
@@ -88,7 +78,7 @@ fn file_name(artifact: &str) -> String {
 /// Compares a file with its SHA-256.
 fn check_hash(file: &Path, sha256: &str) -> Result<(), Error> {
     let bytes = fs::read(file).map_err(Error::file("check", file))?;
-    let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let found = download::sha256(bytes);
     match found == sha256 {
         true => Ok(()),
         false => Err(Error::WrongHash { path: file.to_owned(), found, pinned: sha256.to_owned() }),

@@ -1,1 +1,1 @@
-//! A program that needs all features, so that all packages are resolved.
+//! A program that needs all features, so that all packages are compiled.
