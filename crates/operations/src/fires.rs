@@ -79,7 +79,7 @@ mod last_fire_tests {
         let now = "2024-03-15T12:00:07.5Z".parse().unwrap();
         for (case, cron, expected) in rows {
             let name = JobName::new("report").unwrap();
-            let config = JobConfig { cron: Some(cron.to_owned()), ..JobConfig::new(name, 1) };
+            let config = JobConfig::new(name, 1).with(|it| it.cron = Some(cron.to_owned()));
             let expected = expected.map(|time| time.parse().unwrap());
             assert_eq!(last_fire(&config, now), expected, "{case}");
         }
