@@ -80,11 +80,9 @@ mod last_fire_tests {
     #[test]
     fn last_fire_of_a_period_that_is_over_is_its_end() {
         let name = JobName::new("report").unwrap();
-        let config = JobConfig {
-            cron: Some("* * * * * ?".to_owned()),
-            not_after: Some("2020-01-01T00:00:00Z".to_owned()),
-            ..JobConfig::new(name, 1)
-        };
+        let mut config = JobConfig::new(name, 1);
+        config.cron = Some("* * * * * ?".to_owned());
+        config.not_after = Some("2020-01-01T00:00:00Z".to_owned());
         let now = "2024-03-15T12:00:07.5Z".parse().unwrap();
         let expected = "2020-01-01T00:00:00Z".parse().unwrap();
         assert_eq!(last_fire(&config, now), Some(expected));
@@ -104,7 +102,7 @@ mod last_fire_tests {
         let now = "2024-03-15T12:00:07.5Z".parse().unwrap();
         for (case, cron, expected) in rows {
             let name = JobName::new("report").unwrap();
-            let config = JobConfig { cron: Some(cron.to_owned()), ..JobConfig::new(name, 1) };
+            let config = JobConfig::new(name, 1).with(|it| it.cron = Some(cron.to_owned()));
             let expected = expected.map(|time| time.parse().unwrap());
             assert_eq!(last_fire(&config, now), expected, "{case}");
         }

@@ -42,6 +42,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `disabled` | false | servers are disabled when they join |
 /// | `overwrite` | false | the local configuration replaces the stored one at start |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct JobConfig {
     /// Name of the job, and of its root node in the registry.
     pub job_name: JobName,
@@ -232,6 +233,23 @@ impl JobConfig {
         }
     }
 
+    /// Returns the configuration with a change of the fields.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use coordination::{JobConfig, JobName};
+    ///
+    /// let config = JobConfig::new(JobName::new("report")?, 3).with(|it| it.failover = true);
+    /// assert!(config.failover);
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns true if the job has the item now.
     pub(crate) fn has_item(&self, item: ShardingItem) -> bool {
         item.index() < self.sharding_total_count
@@ -396,6 +414,7 @@ impl fmt::Display for CatchUp {
 /// A field of a configuration that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}; valid is {valid}")]
+#[non_exhaustive]
 pub struct InvalidConfig {
     /// Name of the field.
     pub field: &'static str,

@@ -222,7 +222,13 @@ mod tests {
             serde_json::from_str(r#"{"cron":null,"failover":false}"#).unwrap();
         let mut config = full();
         fields.apply(&mut config).unwrap();
-        assert_eq!(config, JobConfig { cron: None, failover: false, ..full() });
+        assert_eq!(
+            config,
+            full().with(|it| {
+                it.cron = None;
+                it.failover = false;
+            })
+        );
     }
 
     #[test]

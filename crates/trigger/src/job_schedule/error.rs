@@ -55,9 +55,10 @@ impl ScheduleError {
     }
 
     fn text(&self) -> String {
-        match &self.reason {
-            ScheduleErrorReason::Cron(error) => error.to_string(),
-            reason => format!("`{}` {reason}; valid are {VALID_RULES}", self.rule),
+        let Self { rule, reason } = self;
+        if let ScheduleErrorReason::Cron(error) = reason {
+            return error.to_string();
         }
+        format!("`{rule}` {reason}; valid are {VALID_RULES}")
     }
 }

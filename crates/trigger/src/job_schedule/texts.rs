@@ -72,9 +72,11 @@ impl ScheduleTexts<'_> {
         };
         let Some(cron) = self.cron else { return Ok(None) };
         let mut schedule = JobSchedule::parse(cron, &zone).map_err(|error| {
-            let valid = match &error.reason {
-                ScheduleErrorReason::Cron(_) => "a Quartz expression such as \"0 0/5 * * * ?\"",
-                _ => "one rule or several",
+            let is_expression = matches!(error.reason, ScheduleErrorReason::Cron(_));
+            let valid = if is_expression {
+                "a Quartz expression such as \"0 0/5 * * * ?\""
+            } else {
+                "one rule or several"
             };
             InvalidScheduleText::new("cron", cron, format!("{valid}\n{error}"))
         })?;
