@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 #[cfg(feature = "console")]
 use crate::commands::console;
 use crate::commands::{
-    bench, config, create, doctor, drain, health, history, hold, leave, list, look, plan, run_now,
-    transfer, watch_expectations, worker,
+    bench, config, context, create, doctor, drain, health, history, hold, init, leave, list, look,
+    man, plan, run_now, transfer, watch_expectations, worker,
 };
 use crate::connect::ConnectArguments;
 
@@ -19,9 +19,8 @@ use crate::connect::ConnectArguments;
 pub(crate) struct CommandLine {
     #[command(flatten)]
     pub(crate) connect: ConnectArguments,
-    /// Print one JSON document, for programs
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -5,7 +5,6 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 use coordination::JobName;
 use job_types::ScriptLauncher;
 use tracing_subscriber::EnvFilter;
@@ -37,10 +36,7 @@ pub fn main() -> ExitCode {
         return init::run(&arguments[1..]);
     }
     if let Err(fault) = init_log(&arguments) {
-        if is_for_programs(&arguments) {
-            // The line on the standard error has the same text, so a failed write loses nothing.
-            let _ = writeln!(std::io::stdout(), "{:#}", fault.json());
-        }
+        print_document(&arguments, &fault, &mut std::io::stdout());
         print_error(&mut std::io::stderr(), &fault);
         return ExitCode::from(fault.exit().code());
     }
@@ -56,7 +52,8 @@ pub fn main() -> ExitCode {
         }
     };
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
-    let exit = runtime.block_on(run(arguments, &NamedRegistries, &mut out, &mut err));
+    let screen = Screen::stdout();
+    let exit = runtime.block_on(run_on(screen, arguments, &NamedRegistries, &mut out, &mut err));
     // A run that does not end must not keep the process alive.
     runtime.shutdown_background();
     ExitCode::from(exit.code())
@@ -107,13 +104,9 @@ fn default_filter(arguments: &[OsString]) -> &'static str {
     if is_watcher || is_worker(arguments) { SERVICE_FILTER } else { "off" }
 }
 
-fn is_for_programs(arguments: &[OsString]) -> bool {
-    arguments.iter().any(|argument| argument == "--json")
-}
-
 /// Runs one command line, which starts with the name of the program.
 ///
-/// The answer is written to `out`, an error to `err` in one line.
+/// The answer is written to `out`, an error to `err` in one line. `out` is not a terminal.
 pub async fn run(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     registries: &dyn Registries,
@@ -124,28 +117,35 @@ pub async fn run(
     // clap generates `help`, which takes no options.
     if arguments.get(1).is_some_and(|word| word == "help") {
         arguments.retain(|word| word != "--help" && word != "-h");
+) -> Exit {
+    run_on(Screen::default(), arguments, registries, out, err).await
+}
+
+async fn run_on(
+    screen: Screen,
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    registries: &dyn Registries,
+    out: &mut (dyn Write + Send),
+    err: &mut (dyn Write + Send),
     }
     let line = match CommandLine::try_parse_from(&arguments) {
         Ok(line) => line,
         Err(error) => return refuse(&error, &arguments, out, err),
     };
-    let CommandLine { connect, json, command } = line;
-    let context = Context::new(connect, json, registries, out);
-    let answered = answer(command, &context).await;
     context.close().await;
     match answered {
-        Ok(Page { text, json: document, exit, beside }) => {
-            let written = context.write(&if json { format!("{document:#}\n") } else { text });
-            if !json {
-                let _ = err.write_all(beside.as_bytes());
+        Ok(page) => {
+            let written = context.write(&page.show(look));
+            if !look.is_document() {
+                let _ = err.write_all(page.beside.as_bytes());
             }
-            exit_after_write(written, exit, err)
+            exit_after_write(written, page.exit, err)
         }
         Err(fault) => {
-            if json {
+            if look.is_document() {
                 // The line on the standard error has the same text, so a failed write loses
                 // nothing.
-                let _ = context.write(&format!("{:#}\n", fault.json()));
+                let _ = context.write(&document(&fault.json(), look));
             }
             print_error(err, &fault);
             fault.exit()
@@ -209,6 +209,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         #[cfg(feature = "console")]
         Command::Console(given) => Box::pin(given.run(cx)).await,
         Command::Completions { shell } => Ok(completions(shell)),
+        Command::Context(given) => given.run(cx),
     }
 }
 
@@ -237,7 +238,10 @@ fn refuse(
     err: &mut (dyn Write + Send),
 ) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let written = write!(out, "{}", error.render()).and_then(|()| out.flush());
+        let look = OutputArguments::scan(arguments).look(&screen);
+        let text = error.render();
+        let text = if look.has_colors { text.ansi().to_string() } else { text.to_string() };
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         return exit_after_write(written, Exit::Done, err);
     }
     let text = error.render().to_string();
@@ -251,14 +255,13 @@ fn refuse(
     let fault = if is_one_of(&no_command) {
         Fault::usage(format!("a command is missing; `{help}` lists them"))
     } else if is_one_of(&[ErrorKind::InvalidValue, ErrorKind::ValueValidation]) {
+    screen: Screen,
         // These errors name the valid values, so the hint to the help is omitted.
         Fault::usage(what)
     } else {
         Fault::usage(format!("{what}; see `{help}`"))
     };
-    if is_for_programs(arguments) {
-        let _ = writeln!(out, "{:#}", fault.json());
-    }
+    print_document(arguments, &fault, out);
     print_error(err, &fault);
     fault.exit()
 }
@@ -295,6 +298,15 @@ mod tests {
     #[async_trait]
     impl Registries for NoRegistry {
         async fn open(&self, _: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
+/// Prints the document of an error if the command line asks for one.
+fn print_document(arguments: &[OsString], fault: &Fault, out: &mut dyn Write) {
+    let look = OutputArguments::scan(arguments).look(&Screen::default());
+    if look.is_document() {
+        // The line on the standard error has the same text, so a failed write loses nothing.
+        let _ = out.write_all(document(&fault.json(), look).as_bytes());
+    }
+}
+
             Err(Fault::refused("no registry"))
         }
     }

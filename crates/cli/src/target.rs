@@ -260,3 +260,13 @@ mod tests {
         }
     }
 }
+            let is_built = match address.split(':').next() {
+                Some("postgres") => cfg!(feature = "postgres"),
+                Some("etcd") => cfg!(feature = "etcd"),
+                _ => true,
+            };
+            if !is_built {
+                let fault = Target::parse(address).unwrap_err().to_string();
+                assert!(fault.contains("was built without the feature"), "{address}: {fault}");
+                continue;
+            }

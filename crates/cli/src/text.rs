@@ -29,9 +29,14 @@ fn is_marker(line: &str) -> bool {
     line.contains('^') && line.chars().all(|c| matches!(c, '^' | ' '))
 }
 
-/// Joins the lines of a text by semicolons, without lines of carets, and escapes control
-/// characters.
+/// Joins the lines of a text by semicolons, without lines of carets, escapes control characters,
+/// and shortens it.
 pub(crate) fn one_line(text: &str) -> String {
+    clean(&shortened(&joined(text)))
+}
+
+/// Joins the lines of a text by semicolons, without lines of carets.
+pub(crate) fn joined(text: &str) -> String {
     let mut whole = String::new();
     let lines = text.lines().filter(|line| !is_marker(line)).map(str::trim);
     for line in lines.filter(|line| !line.is_empty()) {
@@ -45,7 +50,7 @@ pub(crate) fn one_line(text: &str) -> String {
         });
         whole.push_str(line);
     }
-    clean(&shortened(&whole))
+    whole
 }
 
 /// Escapes control characters, line breaks, and characters that reorder or hide text.
@@ -282,6 +287,22 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(message(text), expected, "{text:?}");
         }
+    #[test]
+    fn ages_have_one_unit() {
+        let now: Timestamp = "2024-03-01T12:00:00Z".parse().unwrap();
+        let rows = [
+            ("2024-03-01T12:00:00.9Z", "now"),
+            ("2024-03-01T11:59:20Z", "40s ago"),
+            ("2024-03-01T12:00:40Z", "in 40s"),
+            ("2024-03-01T11:58:01Z", "1m ago"),
+            ("2024-02-29T09:00:00Z", "27h ago"),
+            ("2024-03-04T12:00:00Z", "in 3d"),
+        ];
+        for (time, expected) in rows {
+            assert_eq!(age(time.parse().unwrap(), now), expected, "{time}");
+        }
+    }
+
     }
 
     #[test]

@@ -281,7 +281,7 @@ async fn job_from_a_template_is_created_exported_and_imported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jobs.yaml");
     let file = file.to_str().unwrap();
-    world.ejob(&["export", "-o", file]).await.done();
+    world.ejob(&["export", "-f", file]).await.done();
     let dry = world.ejob_in("/other", &["import", file]).await.done();
     assert!(dry.starts_with(&format!("would create report-eu {from}")), "{dry}");
     let done = world.ejob_in("/other", &["import", file, "--apply"]).await.done();

@@ -18,6 +18,8 @@ mod service;
 mod support;
 #[cfg(target_os = "linux")]
 mod top;
+mod terminal;
+#[cfg(target_os = "linux")]
 mod transfer;
 mod watch;
 mod worker;

@@ -6,11 +6,13 @@ mod config_fields;
 mod config_former;
 #[cfg(feature = "console")]
 pub(crate) mod console;
+pub(crate) mod context;
 pub(crate) mod create;
 pub(crate) mod doctor;
 pub(crate) mod drain;
 pub(crate) mod health;
 pub(crate) mod history;
+mod history_rows;
 pub(crate) mod hold;
 pub(crate) mod leave;
 pub(crate) mod list;

@@ -1,5 +1,6 @@
 //! Connections to the registry: the options that name it, and the opening of each kind.
 
+mod credentials;
 mod file;
 mod server;
 mod zookeeper;
@@ -108,11 +109,11 @@ impl ConnectArguments {
                     "--registry (or {REGISTRY}) and --zookeeper (or {ZOOKEEPER}) are both given; valid is one of them"
                 )));
             }
-            (Some(_), None) if self.namespace.is_some() && measured.is_none() => {
+            (Some(_), None, _) if self.namespace.is_some() && measured.is_none() => {
                 return Err(namespace_beside("--registry"));
             }
-            (Some(address), None) => Target::parse(&address)?,
-            (None, Some(servers)) => {
+            (Some(address), None, _) => Target::parse(&address)?,
+            (None, Some(servers), _) => {
                 let namespace = match measured {
                     Some(namespace) => namespace.to_owned(),
                     None => self.zookeeper_namespace()?,
@@ -120,7 +121,7 @@ impl ConnectArguments {
                 Target::of_parts(&servers, &namespace)
             }
             // A forgotten address must not start a cluster of its own on each host.
-            (None, None) => match (in_file, self.zookeeper_option(measured.is_some())) {
+            (None, None, None) => match (in_file, self.zookeeper_option(measured.is_some())) {
                 (Some(_), _) if self.namespace.is_some() => {
                     return Err(namespace_beside("the registry of the job file"));
                 }

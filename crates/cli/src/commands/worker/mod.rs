@@ -22,7 +22,7 @@ use super::readiness::Readiness;
 use super::signals::Signals;
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::output::{Page, counted, table};
+use crate::output::{Page, Table, Text, counted};
 use crate::target::Target;
 use crate::text::{clean, dialect, duration, server_ip};
 use ending::Ending;
@@ -138,8 +138,7 @@ impl WorkerArguments {
         allow: &Allow,
         in_file: Option<&Target>,
     ) -> Result<Scheduler, Fault> {
-        let for_hosts = self.server_ip.as_ref().map(|_| "--server-ip");
-        let target = cx.connect().worker_target(for_hosts, in_file)?;
+        let target = target?;
         if let Some(line) = target.notice() {
             cx.print_line(&line);
         }
@@ -356,8 +355,8 @@ fn checked(file: &JobFile) -> Page {
         let cron = config.cron.clone().unwrap_or_else(|| "on request".to_owned());
         vec![config.job_name.to_string(), config.sharding_total_count.to_string(), cron]
     });
-    let text = table(&["JOB", "ITEMS", "CRON"], rows);
+    let mut text = Text::from(Table::new(&["JOB", "ITEMS", "CRON"], rows));
     let names: Vec<_> = configs.iter().map(|config| config.job_name.to_string()).collect();
-    let text = format!("{text}{} can be used\n", counted(names.len(), "job"));
+    text.push_str(&format!("{} can be used\n", counted(names.len(), "job")));
     Page::new(text, &json!({ "jobs": names }))
 }

@@ -1,0 +1,123 @@
+//! `ejob` as people use it: on a terminal, with contexts, and with completions of the shell.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use job_types::JobFile;
+use lite::Scheduler;
+use reg_center_sqlite::{SqliteCenter, SqliteOptions};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::support::{document, within};
+
+const JOBS: &str = "[[jobs]]\nname = 'report'\nsharding_total_count = 2\n\
+    description = 'a description that is longer than the rest of a narrow terminal'\n\
+    script = { argv = ['true'] }\n";
+
+/// Returns `ejob` in a folder, without the variables and the files of the user.
+fn ejob(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("EJOB_") {
+            command.env_remove(name);
+        }
+    }
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
+    command.env("XDG_STATE_HOME", folder.join("state"));
+    command.env("XDG_CONFIG_HOME", folder.join("config"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn done(mut command: Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns the exit code and the standard error of a command that fails.
+fn failed(mut command: Command) -> (i32, String) {
+    let Output { status, stderr, .. } = command.output().unwrap();
+    (status.code().unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// Returns the output of a command on a terminal.
+fn on_terminal(mut command: Command, columns: u16) -> String {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap();
+    let name = std::ffi::OsStr::from_bytes(name.as_bytes());
+    let for_child = OpenOptions::new().read(true).write(true).open(name).unwrap();
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&for_child, size).unwrap();
+    let mut child = command.env("TERM", "xterm").stdout(for_child).spawn().unwrap();
+    // It has the terminal, which must close with the child.
+    drop(command);
+    let mut terminal = File::from(terminal);
+    let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+    // The read fails once no process has the terminal open.
+    while let Ok(n @ 1..) = terminal.read(&mut buffer) {
+        text.extend_from_slice(&buffer[..n]);
+    }
+    assert!(child.wait().unwrap().success());
+    String::from_utf8(text).unwrap().replace("\r\n", "\n")
+}
+
+/// Creates the registry `r.db` with the job `report`.
+async fn registry(folder: &Path) {
+    let center = SqliteCenter::connect(SqliteOptions::new(folder.join("r.db"))).await.unwrap();
+    let scheduler = Scheduler::builder(center).server_ip("10.0.0.1").unwrap().build().unwrap();
+    for job in JobFile::from_toml(JOBS).unwrap().into_jobs() {
+        let handle = job.schedule(&scheduler).await.unwrap();
+        within("joining", handle.joined()).await.unwrap();
+    }
+    within("the end", scheduler.shutdown(super::support::PATIENCE)).await;
+}
+
+#[tokio::test]
+async fn output_is_fitted_to_terminals_and_whole_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    registry(folder).await;
+    let jobs =
+        |more: &[&str]| ejob(folder, &[&["jobs", "--registry", "sqlite:r.db"][..], more].concat());
+    let shown = on_terminal(jobs(&[]), 60);
+    assert!(shown.contains("\u{1b}[33mNO_INSTANCE\u{1b}[0m"), "{shown:?}");
+    let remark = "not shown: DIALECT, DESCRIPTION; -o wide shows all";
+    assert!(shown.contains(remark), "{shown}");
+    let shown = on_terminal(jobs(&["--color", "never"]), 75);
+    assert!(shown.contains("…\n") && shown.contains("not shown: DIALECT; -o wide"), "{shown}");
+    let wide = on_terminal(jobs(&["-o", "wide", "--color", "never"]), 60);
+    assert_eq!(wide, done(jobs(&[])), "wide is what a file has");
+    assert!(wide.contains("narrow terminal\n") && !wide.contains('\u{1b}'), "{wide}");
+
+    let mut plain = jobs(&[]);
+    plain.env("NO_COLOR", "1");
+    assert!(!on_terminal(plain, 60).contains('\u{1b}'));
+    let mut forced = jobs(&[]);
+    forced.env("CLICOLOR_FORCE", "1");
+    for command in [forced, jobs(&["--color", "always"])] {
+        assert!(done(command).contains("\u{1b}[33mNO_INSTANCE"));
+    }
+    assert!(on_terminal(ejob(folder, &["--help"]), 80).contains("\u{1b}["));
+    let help = on_terminal(ejob(folder, &["jobs", "--help", "--color", "never"]), 80);
+    assert!(!help.contains('\u{1b}'), "{help}");
+
+    assert_eq!(done(jobs(&["-o", "name"])), "report\n");
+    let json = document(done(jobs(&["-o", "json"])).as_bytes());
+    assert_eq!(json, document(done(jobs(&["--json"])).as_bytes()));
+    let yaml = done(jobs(&["-o", "yaml"]));
+    assert!(yaml.starts_with("jobs:\n") && yaml.contains("job_name: report\n"), "{yaml}");
+    let (code, error) = failed(jobs(&["--json", "-o", "yaml"]));
+    assert!(code == 2 && error.contains("cannot be used with"), "{error}");
+    let wrong = ejob(folder, &["job", "report", "-o", "name", "--registry", "sqlite:r.db"]);
+    let (code, error) = failed(wrong);
+    assert!(code == 2 && error.contains("lists no names; valid is table, wide, json"), "{error}");
+}
