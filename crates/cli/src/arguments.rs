@@ -1,6 +1,8 @@
 //! The arguments of the command line.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{FromArgMatches, Parser, Subcommand};
 
 #[cfg(feature = "console")]
 use crate::commands::console;
@@ -28,6 +30,15 @@ pub(crate) struct CommandLine {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the jobs that a file declares, until SIGTERM or ctrl-c
+impl CommandLine {
+    /// Parses a command line, which starts with the name of the program.
+    ///
+    /// The errors for help have the examples of the command.
+    pub(crate) fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&program().try_get_matches_from(arguments)?)
+    }
+}
+
     Worker(worker::WorkerArguments),
     /// List the jobs of the namespace
     #[command(visible_alias = "list")]

@@ -13,6 +13,7 @@ use crate::arguments::{Command, CommandLine};
 use crate::connect::{NamedRegistries, Registries};
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
+use crate::examples::program;
 use crate::init;
 use crate::log::Log;
 use crate::log_format::{LogFormat, TextFields};
@@ -89,13 +90,13 @@ fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
 }
 
 fn is_worker(arguments: &[OsString]) -> bool {
-    let line = CommandLine::try_parse_from(arguments);
+    let line = CommandLine::read(arguments);
     line.is_ok_and(|line| matches!(line.command, Command::Worker(_)))
 }
 
 /// Returns the filter of the log if `EJOB_LOG` is not set.
 fn default_filter(arguments: &[OsString]) -> &'static str {
-    let Ok(line) = CommandLine::try_parse_from(arguments) else { return "off" };
+    let Ok(line) = CommandLine::read(arguments) else { return "off" };
     #[cfg(feature = "console")]
     if let Command::Console(given) = &line.command {
         return given.log_filter();
@@ -113,11 +114,6 @@ pub async fn run(
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
 ) -> Exit {
-    let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    // clap generates `help`, which takes no options.
-    if arguments.get(1).is_some_and(|word| word == "help") {
-        arguments.retain(|word| word != "--help" && word != "-h");
-) -> Exit {
     run_on(Screen::default(), arguments, registries, out, err).await
 }
 
@@ -128,9 +124,14 @@ async fn run_on(
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
     }
-    let line = match CommandLine::try_parse_from(&arguments) {
+    let line = match CommandLine::read(&arguments) {
         Ok(line) => line,
         Err(error) => return refuse(&error, &arguments, out, err),
+) -> Exit {
+    let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    // clap generates `help`, which takes no options.
+    if arguments.get(1).is_some_and(|word| word == "help") {
+        arguments.retain(|word| word != "--help" && word != "-h");
     };
     context.close().await;
     match answered {
@@ -208,6 +209,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Health(given) => given.run().await,
         #[cfg(feature = "console")]
         Command::Console(given) => Box::pin(given.run(cx)).await,
+        Command::Context(given) => given.run(cx),
         Command::Completions { shell } => Ok(completions(shell)),
         Command::Context(given) => given.run(cx),
     }
@@ -250,12 +252,12 @@ fn refuse(
     let what = one_line(first.trim().trim_start_matches("error: "));
     let help = help_of(arguments);
     let is_one_of = |kinds: &[ErrorKind]| kinds.contains(&error.kind());
+    screen: Screen,
     let no_command =
         [ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ErrorKind::MissingSubcommand];
     let fault = if is_one_of(&no_command) {
         Fault::usage(format!("a command is missing; `{help}` lists them"))
     } else if is_one_of(&[ErrorKind::InvalidValue, ErrorKind::ValueValidation]) {
-    screen: Screen,
         // These errors name the valid values, so the hint to the help is omitted.
         Fault::usage(what)
     } else {
@@ -268,7 +270,7 @@ fn refuse(
 
 /// Returns the command line that shows the help of the given command.
 fn help_of(arguments: &[OsString]) -> String {
-    let mut command = &CommandLine::command();
+    let mut command = &program();
     let mut line = "ejob".to_owned();
     for word in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
         if let Some(found) = command.find_subcommand(word) {
@@ -296,8 +298,6 @@ mod tests {
     struct NoRegistry;
 
     #[async_trait]
-    impl Registries for NoRegistry {
-        async fn open(&self, _: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
 /// Prints the document of an error if the command line asks for one.
 fn print_document(arguments: &[OsString], fault: &Fault, out: &mut dyn Write) {
     let look = OutputArguments::scan(arguments).look(&Screen::default());
@@ -307,6 +307,8 @@ fn print_document(arguments: &[OsString], fault: &Fault, out: &mut dyn Write) {
     }
 }
 
+    impl Registries for NoRegistry {
+        async fn open(&self, _: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
             Err(Fault::refused("no registry"))
         }
     }

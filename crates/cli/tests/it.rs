@@ -17,10 +17,10 @@ mod secure;
 mod service;
 mod support;
 #[cfg(target_os = "linux")]
-mod top;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod transfer;
+mod top;
 mod watch;
 mod worker;
 #[cfg(target_os = "linux")]

@@ -49,7 +49,13 @@ pub(crate) struct ConnectArguments {
     namespace: Option<String>,
     /// File with user:password for ZooKeeper's digest authentication; or set EJOB_DIGEST to
     /// user:password
-    #[arg(long, global = true, env = "EJOB_DIGEST_FILE", value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "EJOB_DIGEST_FILE",
+        value_name = "FILE"
+    )]
     digest_file: Option<PathBuf>,
     /// Variable with `user:password`
     #[arg(skip = DIGEST)]
@@ -57,10 +63,10 @@ pub(crate) struct ConnectArguments {
     #[command(flatten)]
     security: SecurityArguments,
     /// Deadline for connecting
-    #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    #[arg(long, global = true, hide_short_help = true, value_name = "TIME", default_value = "10s", value_parser = duration)]
     connect_timeout: Duration,
     /// Deadline for reading one job, or the list of jobs
-    #[arg(long, global = true, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(long, global = true, hide_short_help = true, value_name = "TIME", default_value = "30s", value_parser = duration)]
     timeout: Duration,
 }
 
