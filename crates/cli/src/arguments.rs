@@ -27,9 +27,6 @@ pub(crate) struct CommandLine {
     pub(crate) command: Command,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Run the jobs that a file declares, until SIGTERM or ctrl-c
 impl CommandLine {
     /// Parses a command line, which starts with the name of the program.
     ///
@@ -42,6 +39,9 @@ impl CommandLine {
     Worker(worker::WorkerArguments),
     /// List the jobs of the namespace
     #[command(visible_alias = "list")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the jobs that a file declares, until SIGTERM or ctrl-c
     Jobs(list::JobsArguments),
     /// Show the jobs that need attention and the oldest runs, live, until q
     Top,
@@ -85,6 +85,9 @@ impl CommandLine {
     /// Create a job from a template that processes offer
     Create(create::CreateArguments),
     /// Show which items would move after a change
+    /// Name registries, so that a command needs no address
+    #[command(subcommand)]
+    Context(context::ContextCommand),
     Plan(plan::PlanArguments),
     /// Find leftovers, stuck, damaged and mixed state, and fix it
     Doctor(doctor::DoctorArguments),
@@ -118,6 +121,17 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+impl Command {
+    /// Returns true if the answer has a column of names, for `-o name`.
+    pub(crate) fn lists_names(&self) -> bool {
+        let has_contexts = matches!(self, Self::Context(context::ContextCommand::List));
+        let has_keys = matches!(self, Self::Explain(given) if given.is_list());
+        has_contexts
+            || has_keys
+            || matches!(self, Self::Jobs(_) | Self::Instances(_) | Self::Servers)
+    }
+}
 
     /// Words at which a shell ends the arguments of a command.
     const OPERATORS: [&str; 6] = ["|", "&", "&&", ";", ">", "2>"];

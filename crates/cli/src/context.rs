@@ -140,11 +140,17 @@ impl<'a> Context<'a> {
     /// of one job in it. If the nodes could not be examined, the text says why.
     ///
     /// Returns `None` if there are none, or no credentials are configured: all nodes are open then.
-    pub(crate) async fn open_nodes(&self, job: Option<&JobName>) -> Option<String> {
-        if !self.connect.has_user() {
+    pub(crate) async fn open_nodes(
+        &self,
+        connect: &ConnectArguments,
+        target: Result<Target, Fault>,
+        job: Option<&JobName>,
+    ) -> Option<String> {
+        if !connect.has_user() {
             return None;
         }
-        let open = match self.find_open_nodes(job).await {
+        let connect = connect.clone();
+        let open = match self.find_open_nodes(connect, target, job).await {
             Ok(open) => open,
             Err(fault) => {
                 return Some(format!(
@@ -162,9 +168,13 @@ impl<'a> Context<'a> {
         ))
     }
 
-    async fn find_open_nodes(&self, job: Option<&JobName>) -> Result<Vec<(String, String)>, Fault> {
-        let (connect, target) = (self.connect.clone(), self.connect.target()?);
-        let place = Place { connect, target, may_create: false, session_timeout: None };
+    async fn find_open_nodes(
+        &self,
+        connect: ConnectArguments,
+        target: Result<Target, Fault>,
+        job: Option<&JobName>,
+    ) -> Result<Vec<(String, String)>, Fault> {
+        let place = Place { connect, target: target?, may_create: false, session_timeout: None };
         self.registries.open_nodes(&place, job).await
     }
 

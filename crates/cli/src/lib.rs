@@ -5,6 +5,7 @@ mod commands;
 mod connect;
 mod context;
 // Two attributes, because clippy does not take `cfg(all(test, ..))` for the mark of a test.
+mod contexts;
 #[cfg(test)]
 #[cfg(feature = "console")]
 mod deployment;
@@ -17,6 +18,7 @@ mod program;
 mod security;
 mod target;
 mod text;
+mod reference;
 
 pub use connect::{Place, Registries};
 pub use fault::{Exit, Fault};

@@ -12,9 +12,9 @@ use tracing_subscriber::EnvFilter;
 use crate::arguments::{Command, CommandLine};
 use crate::connect::{NamedRegistries, Registries};
 use crate::context::Context;
-use crate::fault::{Exit, Fault};
 use crate::examples::program;
 use crate::init;
+use crate::fault::{Exit, Fault};
 use crate::log::Log;
 use crate::log_format::{LogFormat, TextFields};
 use crate::output::{Page, line};
@@ -123,10 +123,6 @@ async fn run_on(
     registries: &dyn Registries,
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
-    }
-    let line = match CommandLine::read(&arguments) {
-        Ok(line) => line,
-        Err(error) => return refuse(&error, &arguments, out, err),
 ) -> Exit {
     let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     // clap generates `help`, which takes no options.
@@ -136,6 +132,20 @@ async fn run_on(
     context.close().await;
     match answered {
         Ok(page) => {
+    }
+    let line = match CommandLine::read(&arguments) {
+        Ok(line) => line,
+        Err(error) => return refuse(&error, screen, &arguments, out, err),
+    };
+    let CommandLine { connect, output, command } = line;
+    let look = output.look(&screen);
+    let context = Context::new(connect.with_context(), look, registries, out);
+    let answered = if look.form == Form::Name && !command.lists_names() {
+        Err(Fault::usage(
+            "--output is name, but this command lists no names; valid is table, wide, json or yaml",
+        ))
+    } else {
+        answer(command, &context).await
             let written = context.write(&page.show(look));
             if !look.is_document() {
                 let _ = err.write_all(page.beside.as_bytes());
@@ -199,6 +209,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Plan(given) => given.run(cx).await,
         Command::Doctor(given) => {
             let job = given.job().cloned();
+        Command::Context(given) => given.run(cx),
             Ok(with_remark(given.run(cx).await?, cx, job.as_ref()).await)
         }
         Command::Watch(given) => Box::pin(given.run(cx)).await,
@@ -217,7 +228,9 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
 
 /// Adds a remark about nodes that clients without credentials may change.
 async fn with_remark(mut page: Page, cx: &Context<'_>, job: Option<&JobName>) -> Page {
-    let Some(open) = cx.open_nodes(job).await else { return page };
+    let Some(open) = cx.open_nodes(cx.connect(), cx.connect().target(), job).await else {
+        return page;
+    };
     if let Some(document) = page.json.as_object_mut() {
         document.insert("remarks".to_owned(), serde_json::json!([open]));
     }
@@ -239,6 +252,7 @@ fn refuse(
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
 ) -> Exit {
+    screen: Screen,
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let look = OutputArguments::scan(arguments).look(&screen);
         let text = error.render();
@@ -252,7 +266,6 @@ fn refuse(
     let what = one_line(first.trim().trim_start_matches("error: "));
     let help = help_of(arguments);
     let is_one_of = |kinds: &[ErrorKind]| kinds.contains(&error.kind());
-    screen: Screen,
     let no_command =
         [ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ErrorKind::MissingSubcommand];
     let fault = if is_one_of(&no_command) {
@@ -285,6 +298,15 @@ fn print_error(err: &mut (dyn Write + Send), fault: &Fault) {
     let _ = writeln!(err, "error: {fault}");
 }
 
+/// Prints the document of an error if the command line asks for one.
+fn print_document(arguments: &[OsString], fault: &Fault, out: &mut dyn Write) {
+    let look = OutputArguments::scan(arguments).look(&Screen::default());
+    if look.is_document() {
+        // The line on the standard error has the same text, so a failed write loses nothing.
+        let _ = out.write_all(document(&fault.json(), look).as_bytes());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -298,15 +320,6 @@ mod tests {
     struct NoRegistry;
 
     #[async_trait]
-/// Prints the document of an error if the command line asks for one.
-fn print_document(arguments: &[OsString], fault: &Fault, out: &mut dyn Write) {
-    let look = OutputArguments::scan(arguments).look(&Screen::default());
-    if look.is_document() {
-        // The line on the standard error has the same text, so a failed write loses nothing.
-        let _ = out.write_all(document(&fault.json(), look).as_bytes());
-    }
-}
-
     impl Registries for NoRegistry {
         async fn open(&self, _: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
             Err(Fault::refused("no registry"))

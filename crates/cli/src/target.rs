@@ -54,6 +54,8 @@ pub(crate) enum NamedBy {
     /// The key `registry` of a namespace in the file of a console.
     #[cfg(feature = "console")]
     ConsoleFile,
+    /// A context.
+    Context,
     /// `--zookeeper` and `--namespace`.
     Parts,
 }
@@ -65,6 +67,7 @@ impl NamedBy {
             Self::JobFile => "the registry of the job file",
             #[cfg(feature = "console")]
             Self::ConsoleFile => "its registry",
+            Self::Context => "the registry of the context",
             Self::Parts => "--zookeeper",
         }
     }
@@ -75,6 +78,7 @@ impl NamedBy {
             Self::JobFile => "the registry of the job file",
             #[cfg(feature = "console")]
             Self::ConsoleFile => "its registry",
+            Self::Context => "the registry of the context",
             Self::Parts => "--namespace",
         }
     }
@@ -85,6 +89,7 @@ impl NamedBy {
             Self::JobFile => "the registry of the job file",
             #[cfg(feature = "console")]
             Self::ConsoleFile => "its registry",
+            Self::Context => "the registry of the context",
             Self::Parts => "--namespace and --zookeeper",
         }
     }
@@ -120,6 +125,11 @@ impl Target {
     /// Parses the address of a job file. The error is the reason.
     pub(crate) fn parse_of_file(text: &str) -> Result<Self, String> {
         Self::of_address(text, NamedBy::JobFile)
+    }
+
+    /// Parses the address of a context. The error is the reason.
+    pub(crate) fn parse_of_context(text: &str) -> Result<Self, String> {
+        Self::of_address(text, NamedBy::Context)
     }
 
     /// Parses the address of a namespace in the file of a console. The error is the reason.

@@ -41,6 +41,7 @@ fn command(folder: &Path, server: Option<&str>, words: &[&str]) -> Command {
     }
     // No test finds or creates a registry file of the user.
     command.env("XDG_STATE_HOME", folder.join("state"));
+    command.env("XDG_CONFIG_HOME", folder.join("config"));
     if let Some(server) = server {
         command.args(["--zookeeper", server]);
         if !words.contains(&"--namespace") {

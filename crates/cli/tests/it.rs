@@ -19,9 +19,9 @@ mod support;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(target_os = "linux")]
-mod transfer;
 mod top;
 mod watch;
+mod transfer;
 mod worker;
 #[cfg(target_os = "linux")]
 mod worker_scripts;

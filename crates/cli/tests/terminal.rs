@@ -121,3 +121,102 @@ async fn output_is_fitted_to_terminals_and_whole_elsewhere() {
     let (code, error) = failed(wrong);
     assert!(code == 2 && error.contains("lists no names; valid is table, wide, json"), "{error}");
 }
+
+#[tokio::test]
+async fn context_is_used_unless_a_registry_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    registry(folder).await;
+    std::fs::create_dir(folder.join("elsewhere")).unwrap();
+    let in_other_folder = |arguments: &[&str]| {
+        let mut command = ejob(folder, arguments);
+        command.current_dir(folder.join("elsewhere"));
+        command
+    };
+    let add = ["context", "add", "prod", "--registry", "sqlite:r.db"];
+    done(ejob(folder, &add));
+    let (code, error) = failed(ejob(folder, &add));
+    assert!(code == 1 && error.contains("add --replace"), "{error}");
+    let (code, _) = failed(in_other_folder(&["jobs"]));
+    assert_eq!(code, 4, "no context is current");
+    assert!(done(in_other_folder(&["jobs", "--context", "prod"])).contains("report"));
+    let mut by_variable = in_other_folder(&["jobs"]);
+    assert!(
+        done({
+            by_variable.env("EJOB_CONTEXT", "prod");
+            by_variable
+        })
+        .contains("report")
+    );
+
+    done(ejob(folder, &["context", "use", "prod"]));
+    assert!(done(in_other_folder(&["jobs"])).contains("report"));
+    assert_eq!(done(ejob(folder, &["context", "list", "-o", "name"])), "prod\n");
+    let preview = done(in_other_folder(&["remove", "report"]));
+    assert!(preview.starts_with("context prod: sqlite:/"), "{preview}");
+
+    // A named registry wins over the current context, and excludes a named one.
+    let (code, error) = failed(in_other_folder(&["jobs", "--registry", "sqlite:none.db"]));
+    assert!(code == 4 && error.contains("none.db"), "{error}");
+    let both = ["jobs", "--context", "prod", "--registry", "sqlite:r.db"];
+    let (code, error) = failed(ejob(folder, &both));
+    assert!(code == 2 && error.contains("--context is \"prod\", but --registry"), "{error}");
+    let (code, error) = failed(in_other_folder(&["jobs", "--namespace", "/other"]));
+    assert!(code == 2 && error.contains("--namespace is given beside a context"), "{error}");
+    let (code, error) = failed(in_other_folder(&["jobs", "--context", "dev"]));
+    assert!(code == 4 && error.contains("no context \"dev\"") && error.contains("valid is prod"));
+
+    // A file that cannot be used must not lead to another registry.
+    let file = folder.join("config/ejob/contexts.toml");
+    std::fs::write(&file, "current = 'prod'\n").unwrap();
+    let (code, error) = failed(in_other_folder(&["jobs"]));
+    assert!(code == 2 && error.contains("contexts.toml: current is \"prod\""), "{error}");
+    assert!(done(ejob(folder, &["jobs", "--registry", "sqlite:r.db"])).contains("report"));
+}
+
+#[test]
+fn context_has_secrets_by_reference_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let add = ["context", "add", "prod", "--registry", "zk://zk-1:2181/jobs"];
+    let options = ["--digest-file", "digest", "--tls-ca", "/ca.pem", "--sasl-user", "anna"];
+    let mut command = ejob(folder, &[&add[..], &options].concat());
+    done({
+        command.env("EJOB_SASL_PASSWORD", "s3cret");
+        command
+    });
+    let stored = std::fs::read_to_string(folder.join("config/ejob/contexts.toml")).unwrap();
+    let digest = std::path::absolute(folder.join("digest")).unwrap();
+    assert!(stored.contains(&format!("digest = \"${{file:{}}}\"", digest.display())), "{stored}");
+    assert!(stored.contains("sasl_password = \"${env:EJOB_SASL_PASSWORD}\""), "{stored}");
+    let shown = done(ejob(folder, &["context", "show", "prod"]));
+    assert!(shown.contains("sasl_user      anna\n"), "{shown}");
+    assert!(!stored.contains("s3cret") && !shown.contains("s3cret"));
+    // Without the secret a connection would go on without credentials.
+    let (code, error) = failed(ejob(folder, &["jobs", "--context", "prod"]));
+    assert!(code == 2 && error.contains("digest: ") && error.contains("cannot be read"), "{error}");
+    let wrong = ["context", "add", "b", "--registry", "sqlite:r.db", "--tls-ca", "/ca.pem"];
+    let (code, error) = failed(ejob(folder, &wrong));
+    assert!(code == 2 && error.contains("which only ZooKeeper has"), "{error}");
+}
+
+#[tokio::test]
+async fn worker_uses_the_registry_of_its_file_before_the_current_context() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    registry(folder).await;
+    done(ejob(folder, &["context", "add", "prod", "--registry", "sqlite:r.db"]));
+    done(ejob(folder, &["context", "use", "prod"]));
+    // The registries of the files cannot be opened, so that the errors name them.
+    let file = |registry: &str| format!("{registry}{JOBS}");
+    std::fs::write(folder.join("a.toml"), file("registry = 'sqlite:/dev/null/a.db'\n")).unwrap();
+    let (_, error) = failed(ejob(folder, &["worker", "a.toml"]));
+    assert!(error.contains("/dev/null/a.db"), "{error}");
+    done(ejob(folder, &["context", "add", "b", "--registry", "sqlite:/dev/null/b.db"]));
+    let (_, error) = failed(ejob(folder, &["worker", "a.toml", "--context", "b"]));
+    assert!(error.contains("/dev/null/b.db"), "{error}");
+    done(ejob(folder, &["context", "use", "b"]));
+    std::fs::write(folder.join("c.toml"), file("")).unwrap();
+    let (_, error) = failed(ejob(folder, &["worker", "c.toml"]));
+    assert!(error.contains("/dev/null/b.db"), "{error}");
+}

@@ -201,7 +201,8 @@ impl ImportArguments {
         Ok(Page::new(text, &document).ending(exit))
     }
 
-    fn dry_run(&self, steps: &[ImportStep], given: &Given) -> Page {
+    fn dry_run(&self, cx: &Context<'_>, steps: &[ImportStep], given: &Given) -> Page {
+        let context = cx.connect().context_line().unwrap_or_default();
         let lines = steps.iter().map(|step| one_line(&format!("would {step}")) + "\n");
         let mut text = context + &given.text() + &lines.collect::<String>();
         let is_kept = |step: &ImportStep| matches!(step.act, ImportAct::Stays { .. });
