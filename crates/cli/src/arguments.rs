@@ -36,15 +36,15 @@ impl CommandLine {
     }
 }
 
-    Worker(worker::WorkerArguments),
-    /// List the jobs of the namespace
-    #[command(visible_alias = "list")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the jobs that a file declares, until SIGTERM or ctrl-c
     Jobs(list::JobsArguments),
     /// Show the jobs that need attention and the oldest runs, live, until q
     Top,
+    Worker(worker::WorkerArguments),
+    /// List the jobs of the namespace
+    #[command(visible_alias = "list")]
     /// Show one job: its configuration, its items, its instances
     Job(look::JobArguments),
     /// List the live instances
@@ -82,15 +82,15 @@ pub(crate) enum Command {
     /// Show and change configurations
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Create a job from a template that processes offer
-    Create(create::CreateArguments),
-    /// Show which items would move after a change
     /// Name registries, so that a command needs no address
     #[command(subcommand)]
     Context(context::ContextCommand),
     Plan(plan::PlanArguments),
     /// Find leftovers, stuck, damaged and mixed state, and fix it
     Doctor(doctor::DoctorArguments),
+    /// Create a job from a template that processes offer
+    Create(create::CreateArguments),
+    /// Show which items would move after a change
     /// Watch expectations of jobs, and send a message when one is violated
     Watch(watch_expectations::WatchArguments),
     /// Show the outcomes of fires, from a history
@@ -113,15 +113,6 @@ pub(crate) enum Command {
     },
 }
 
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::path::{Path, PathBuf};
-
-    use clap::CommandFactory;
-
-    use super::*;
-
 impl Command {
     /// Returns true if the answer has a column of names, for `-o name`.
     pub(crate) fn lists_names(&self) -> bool {
@@ -141,6 +132,15 @@ impl Command {
         let own = own.map(|name| name.to_string_lossy().into_owned());
         own.chain(command.get_subcommands().flat_map(variables)).collect()
     }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use clap::CommandFactory;
+
+    use super::*;
 
     #[test]
     fn docs_list_every_variable() {

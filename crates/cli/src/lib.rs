@@ -2,10 +2,11 @@
 
 mod arguments;
 mod commands;
+mod completion;
 mod connect;
 mod context;
-// Two attributes, because clippy does not take `cfg(all(test, ..))` for the mark of a test.
 mod contexts;
+// Two attributes, because clippy does not take `cfg(all(test, ..))` for the mark of a test.
 #[cfg(test)]
 #[cfg(feature = "console")]
 mod deployment;
@@ -17,8 +18,8 @@ mod output;
 mod program;
 mod security;
 mod target;
-mod text;
 mod reference;
+mod text;
 
 pub use connect::{Place, Registries};
 pub use fault::{Exit, Fault};

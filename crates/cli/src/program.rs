@@ -10,11 +10,12 @@ use job_types::ScriptLauncher;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Command, CommandLine};
+use crate::completion;
 use crate::connect::{NamedRegistries, Registries};
 use crate::context::Context;
 use crate::examples::program;
-use crate::init;
 use crate::fault::{Exit, Fault};
+use crate::init;
 use crate::log::Log;
 use crate::log_format::{LogFormat, TextFields};
 use crate::output::{Page, line};
@@ -32,6 +33,7 @@ pub fn main() -> ExitCode {
     if let Some(code) = ScriptLauncher::serve() {
         return code;
     }
+    completion::serve();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if std::process::id() == 1 && is_worker(&arguments) {
         return init::run(&arguments[1..]);
@@ -128,10 +130,6 @@ async fn run_on(
     // clap generates `help`, which takes no options.
     if arguments.get(1).is_some_and(|word| word == "help") {
         arguments.retain(|word| word != "--help" && word != "-h");
-    };
-    context.close().await;
-    match answered {
-        Ok(page) => {
     }
     let line = match CommandLine::read(&arguments) {
         Ok(line) => line,
@@ -148,6 +146,10 @@ async fn run_on(
         answer(command, &context).await
             let written = context.write(&page.show(look));
             if !look.is_document() {
+    };
+    context.close().await;
+    match answered {
+        Ok(page) => {
                 let _ = err.write_all(page.beside.as_bytes());
             }
             exit_after_write(written, page.exit, err)
@@ -207,9 +209,9 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Config(given) => given.run(cx).await,
         Command::Create(given) => given.run(cx).await,
         Command::Plan(given) => given.run(cx).await,
+        Command::Context(given) => given.run(cx),
         Command::Doctor(given) => {
             let job = given.job().cloned();
-        Command::Context(given) => given.run(cx),
             Ok(with_remark(given.run(cx).await?, cx, job.as_ref()).await)
         }
         Command::Watch(given) => Box::pin(given.run(cx)).await,
@@ -238,11 +240,10 @@ async fn with_remark(mut page: Page, cx: &Context<'_>, job: Option<&JobName>) ->
     page
 }
 
-fn completions(shell: clap_complete::Shell) -> Page {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut CommandLine::command(), "ejob", &mut script);
-    let script = String::from_utf8_lossy(&script).into_owned();
-    Page::new(script.clone(), &serde_json::json!({ "script": script }))
+fn completions(shell: clap_complete::Shell) -> Result<Page, Fault> {
+    let script = completion::script(shell)
+        .ok_or_else(|| Fault::refused(format!("there are no completions for {shell}")))?;
+    Ok(Page::new(script.as_str(), &serde_json::json!({ "script": script })))
 }
 
 /// Reports a wrong command line in one line; prints help and version on request.
@@ -251,8 +252,8 @@ fn refuse(
     arguments: &[OsString],
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
-) -> Exit {
     screen: Screen,
+) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let look = OutputArguments::scan(arguments).look(&screen);
         let text = error.render();
@@ -294,10 +295,6 @@ fn help_of(arguments: &[OsString]) -> String {
     format!("{line} --help")
 }
 
-fn print_error(err: &mut (dyn Write + Send), fault: &Fault) {
-    let _ = writeln!(err, "error: {fault}");
-}
-
 /// Prints the document of an error if the command line asks for one.
 fn print_document(arguments: &[OsString], fault: &Fault, out: &mut dyn Write) {
     let look = OutputArguments::scan(arguments).look(&Screen::default());
@@ -310,6 +307,10 @@ fn print_document(arguments: &[OsString], fault: &Fault, out: &mut dyn Write) {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+fn print_error(err: &mut (dyn Write + Send), fault: &Fault) {
+    let _ = writeln!(err, "error: {fault}");
+}
+
 
     use async_trait::async_trait;
     use reg_center::{MemoryRegistry, RegistryCenter};

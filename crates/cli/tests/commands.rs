@@ -481,6 +481,6 @@ async fn completions_are_printed_for_each_shell() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = world.ejob(&["completions", shell]).await.done();
-        assert!(script.contains("ejob") && script.contains("drain"), "{shell}: {script}");
+        assert!(script.contains("ejob") && script.contains("EJOB_COMPLETE"), "{shell}: {script}");
     }
 }

@@ -20,8 +20,8 @@ mod support;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod top;
-mod watch;
 mod transfer;
 mod worker;
+mod watch;
 #[cfg(target_os = "linux")]
 mod worker_scripts;

@@ -220,3 +220,51 @@ async fn worker_uses_the_registry_of_its_file_before_the_current_context() {
     let (_, error) = failed(ejob(folder, &["worker", "c.toml"]));
     assert!(error.contains("/dev/null/b.db"), "{error}");
 }
+
+/// Returns the words that bash offers for the last word of a command line.
+fn completed(folder: &Path, line: &[&str]) -> Vec<String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_ejob"));
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", program.parent().unwrap().display());
+    let mut bash = ejob(folder, &[]);
+    let script = r#"source <(ejob completions bash) || exit 1
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_TYPE=9
+        _clap_complete_ejob ejob "${COMP_WORDS[COMP_CWORD]}" ""
+        printf '%s\n' "${COMPREPLY[@]}""#;
+    let environment: Vec<_> =
+        bash.get_envs().map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned))).collect();
+    bash = Command::new("bash");
+    for (name, value) in environment {
+        match value {
+            Some(value) => bash.env(name, value),
+            None => bash.env_remove(name),
+        };
+    }
+    bash.env("PATH", path).current_dir(folder).stdin(Stdio::null());
+    bash.args(["--noprofile", "--norc", "-c", script, "bash"]).args(line);
+    let output = bash.output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|word| word.trim_end().to_owned()).filter(|word| !word.is_empty()).collect()
+}
+
+#[tokio::test]
+async fn shell_completes_commands_jobs_and_contexts() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    registry(folder).await;
+    done(ejob(folder, &["context", "add", "prod", "--registry", "sqlite:r.db"]));
+    let place = ["--registry", "sqlite:r.db"];
+    assert_eq!(completed(folder, &["ejob", "dra"]), ["drain"]);
+    let job = [&["ejob"], &place[..], &["pause", "rep"]].concat();
+    assert_eq!(completed(folder, &job), ["report"]);
+    assert_eq!(completed(folder, &["ejob", "context", "use", "p"]), ["prod"]);
+    assert_eq!(completed(folder, &["ejob", "jobs", "--context", "p"]), ["prod"]);
+    assert_eq!(completed(folder, &["ejob", "--context", "prod", "job", "r"]), ["report"]);
+    assert_eq!(completed(folder, &["ejob", "explain", "job_par"]), ["job_parameter"]);
+    let fields = [&["ejob"], &place[..], &["config", "set", "report", "fail"]].concat();
+    assert_eq!(completed(folder, &fields), ["failover="]);
+    // A registry that does not exist offers nothing, and prints nothing.
+    let none = ["ejob", "--registry", "sqlite:none.db", "job", "r"];
+    assert!(completed(folder, &none).is_empty());
+}
