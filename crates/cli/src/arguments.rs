@@ -11,6 +11,9 @@ use crate::commands::{
     man, plan, run_now, transfer, watch_expectations, worker,
 };
 use crate::connect::ConnectArguments;
+use crate::examples::program;
+use crate::explain;
+use crate::output::OutputArguments;
 
 /// Runs and operates sharded jobs in an ElasticJob namespace: 2.1.5 or 3.x, Java or Rust.
 ///
@@ -39,12 +42,12 @@ impl CommandLine {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the jobs that a file declares, until SIGTERM or ctrl-c
-    Jobs(list::JobsArguments),
-    /// Show the jobs that need attention and the oldest runs, live, until q
-    Top,
     Worker(worker::WorkerArguments),
     /// List the jobs of the namespace
     #[command(visible_alias = "list")]
+    Jobs(list::JobsArguments),
+    /// Show the jobs that need attention and the oldest runs, live, until q
+    Top,
     /// Show one job: its configuration, its items, its instances
     Job(look::JobArguments),
     /// List the live instances
@@ -85,12 +88,12 @@ pub(crate) enum Command {
     /// Name registries, so that a command needs no address
     #[command(subcommand)]
     Context(context::ContextCommand),
-    Plan(plan::PlanArguments),
-    /// Find leftovers, stuck, damaged and mixed state, and fix it
-    Doctor(doctor::DoctorArguments),
     /// Create a job from a template that processes offer
     Create(create::CreateArguments),
     /// Show which items would move after a change
+    Plan(plan::PlanArguments),
+    /// Find leftovers, stuck, damaged and mixed state, and fix it
+    Doctor(doctor::DoctorArguments),
     /// Watch expectations of jobs, and send a message when one is violated
     Watch(watch_expectations::WatchArguments),
     /// Show the outcomes of fires, from a history
@@ -124,15 +127,6 @@ impl Command {
     }
 }
 
-    /// Words at which a shell ends the arguments of a command.
-    const OPERATORS: [&str; 6] = ["|", "&", "&&", ";", ">", "2>"];
-
-    fn variables(command: &clap::Command) -> Vec<String> {
-        let own = command.get_arguments().filter_map(|argument| argument.get_env());
-        let own = own.map(|name| name.to_string_lossy().into_owned());
-        own.chain(command.get_subcommands().flat_map(variables)).collect()
-    }
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -148,6 +142,15 @@ mod tests {
         let (_, table) =
             page.split_once("## Variables").expect("docs/ejob.md has a section Variables");
         let (table, _) =
+    /// Words at which a shell ends the arguments of a command.
+    const OPERATORS: [&str; 6] = ["|", "&", "&&", ";", ">", "2>"];
+
+    fn variables(command: &clap::Command) -> Vec<String> {
+        let own = command.get_arguments().filter_map(|argument| argument.get_env());
+        let own = own.map(|name| name.to_string_lossy().into_owned());
+        own.chain(command.get_subcommands().flat_map(variables)).collect()
+    }
+
             table.split_once("\n## ").expect("a section follows the section Variables");
         let all = variables(&CommandLine::command());
         assert!(all.len() > 5, "{all:?}");

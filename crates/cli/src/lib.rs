@@ -10,15 +10,17 @@ mod contexts;
 #[cfg(test)]
 #[cfg(feature = "console")]
 mod deployment;
+mod examples;
+mod explain;
 mod fault;
 mod init;
 mod log;
 mod log_format;
 mod output;
 mod program;
+mod reference;
 mod security;
 mod target;
-mod reference;
 mod text;
 
 pub use connect::{Place, Registries};

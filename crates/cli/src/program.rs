@@ -144,14 +144,14 @@ async fn run_on(
         ))
     } else {
         answer(command, &context).await
-            let written = context.write(&page.show(look));
-            if !look.is_document() {
     };
     context.close().await;
     match answered {
         Ok(page) => {
                 let _ = err.write_all(page.beside.as_bytes());
             }
+            let written = context.write(&page.show(look));
+            if !look.is_document() {
             exit_after_write(written, page.exit, err)
         }
         Err(fault) => {
@@ -304,9 +304,6 @@ fn print_document(arguments: &[OsString], fault: &Fault, out: &mut dyn Write) {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
 fn print_error(err: &mut (dyn Write + Send), fault: &Fault) {
     let _ = writeln!(err, "error: {fault}");
 }
@@ -314,6 +311,9 @@ fn print_error(err: &mut (dyn Write + Send), fault: &Fault) {
 
     use async_trait::async_trait;
     use reg_center::{MemoryRegistry, RegistryCenter};
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
 
     use super::*;
     use crate::Place;

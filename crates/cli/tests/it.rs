@@ -21,7 +21,7 @@ mod terminal;
 #[cfg(target_os = "linux")]
 mod top;
 mod transfer;
-mod worker;
 mod watch;
 #[cfg(target_os = "linux")]
+mod worker;
 mod worker_scripts;
