@@ -148,12 +148,12 @@ async fn run_on(
     context.close().await;
     match answered {
         Ok(page) => {
-                let _ = err.write_all(page.beside.as_bytes());
-            }
             let written = context.write(&page.show(look));
             if !look.is_document() {
             exit_after_write(written, page.exit, err)
         }
+                let _ = err.write_all(page.beside.as_bytes());
+            }
         Err(fault) => {
             if look.is_document() {
                 // The line on the standard error has the same text, so a failed write loses
@@ -308,15 +308,15 @@ fn print_error(err: &mut (dyn Write + Send), fault: &Fault) {
     let _ = writeln!(err, "error: {fault}");
 }
 
-
-    use async_trait::async_trait;
-    use reg_center::{MemoryRegistry, RegistryCenter};
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
     use crate::Place;
+
+    use async_trait::async_trait;
+    use reg_center::{MemoryRegistry, RegistryCenter};
 
     struct NoRegistry;
 

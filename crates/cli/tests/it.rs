@@ -22,6 +22,6 @@ mod terminal;
 mod top;
 mod transfer;
 mod watch;
-#[cfg(target_os = "linux")]
 mod worker;
 mod worker_scripts;
+#[cfg(target_os = "linux")]

@@ -18,6 +18,7 @@ pub(crate) mod leave;
 pub(crate) mod list;
 pub(crate) mod look;
 mod metrics_port;
+pub(crate) mod man;
 pub(crate) mod plan;
 mod readiness;
 pub(crate) mod report;
