@@ -17,8 +17,8 @@ use crate::examples::program;
 use crate::fault::{Exit, Fault};
 use crate::init;
 use crate::log::Log;
-use crate::log_format::{LogFormat, TextFields};
-use crate::output::{Page, line};
+use crate::log_format::{LogFormat, text_log};
+use crate::output::{Form, OutputArguments, Page, Screen, document, line};
 use crate::text::one_line;
 
 /// Minimum limit of open files: a worker with one job, a history, both ports and a few scripts.
@@ -82,11 +82,13 @@ fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
         Fault::usage(format!("EJOB_LOG is {filter:?}; {valid} ({error})"))
     })?;
     let format = LogFormat::parse(&std::env::var("EJOB_LOG_FORMAT").unwrap_or_default())?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter);
     match format {
-        LogFormat::Text => log.with_writer(Log).with_ansi(false).fmt_fields(TextFields).init(),
-        // A JSON line must not be cut; values are bounded where events are created.
-        LogFormat::Json => log.with_writer(std::io::stderr).json().init(),
+        LogFormat::Text => text_log().with_env_filter(filter).with_writer(Log).init(),
+        LogFormat::Json => {
+            let log = tracing_subscriber::fmt().with_env_filter(filter);
+            // A JSON line must not be cut; values are bounded where events are created.
+            log.with_writer(std::io::stderr).json().init();
+        }
     }
     Ok(())
 }
@@ -150,10 +152,10 @@ async fn run_on(
         Ok(page) => {
             let written = context.write(&page.show(look));
             if !look.is_document() {
-            exit_after_write(written, page.exit, err)
-        }
                 let _ = err.write_all(page.beside.as_bytes());
             }
+            exit_after_write(written, page.exit, err)
+        }
         Err(fault) => {
             if look.is_document() {
                 // The line on the standard error has the same text, so a failed write loses
@@ -207,9 +209,9 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Remove(given) => given.run(cx).await,
         Command::RemoveServer(given) => given.run(cx).await,
         Command::Config(given) => given.run(cx).await,
+        Command::Context(given) => given.run(cx),
         Command::Create(given) => given.run(cx).await,
         Command::Plan(given) => given.run(cx).await,
-        Command::Context(given) => given.run(cx),
         Command::Doctor(given) => {
             let job = given.job().cloned();
             Ok(with_remark(given.run(cx).await?, cx, job.as_ref()).await)
@@ -250,9 +252,9 @@ fn completions(shell: clap_complete::Shell) -> Result<Page, Fault> {
 fn refuse(
     error: &clap::Error,
     arguments: &[OsString],
+    screen: Screen,
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
-    screen: Screen,
 ) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let look = OutputArguments::scan(arguments).look(&screen);
@@ -312,13 +314,13 @@ fn print_error(err: &mut (dyn Write + Send), fault: &Fault) {
 mod tests {
     use std::sync::Arc;
 
-    use super::*;
-    use crate::Place;
-
     use async_trait::async_trait;
     use reg_center::{MemoryRegistry, RegistryCenter};
 
     struct NoRegistry;
+    use super::*;
+    use crate::Place;
+
 
     #[async_trait]
     impl Registries for NoRegistry {

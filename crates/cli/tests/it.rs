@@ -23,5 +23,5 @@ mod top;
 mod transfer;
 mod watch;
 mod worker;
-mod worker_scripts;
 #[cfg(target_os = "linux")]
+mod worker_scripts;
