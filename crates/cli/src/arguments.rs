@@ -109,7 +109,13 @@ pub(crate) enum Command {
     /// Serve the web console and the HTTP API of namespaces, until SIGTERM or ctrl-c
     #[cfg(feature = "console")]
     Console(console::ConsoleArguments),
-    /// Print a completion script for a shell
+    /// Write a file of jobs, or a small Rust project, to begin with
+    Init(init::InitArguments),
+    /// Explain a key of job files and configurations
+    Explain(explain::ExplainArguments),
+    /// Print or write manual pages
+    Man(man::ManArguments),
+    /// Print a script by which a shell completes command lines, with the names of jobs
     Completions {
         /// Name of the shell
         shell: clap_complete::Shell,
@@ -151,18 +157,18 @@ mod tests {
         let (_, table) =
             page.split_once("## Variables").expect("docs/ejob.md has a section Variables");
         let (table, _) =
-    }
-
-    /// Returns the README and all pages in `docs`.
-    fn pages() -> Vec<PathBuf> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let (mut pages, mut folders) = (vec![root.join("README.md")], vec![root.join("docs")]);
             table.split_once("\n## ").expect("a section follows the section Variables");
         let all = variables(&CommandLine::command());
         assert!(all.len() > 5, "{all:?}");
         let missing: Vec<_> =
             all.into_iter().filter(|name| !table.contains(&format!("`{name}`"))).collect();
         assert!(missing.is_empty(), "docs/ejob.md does not have {missing:?}");
+    }
+
+    /// Returns the README and all pages in `docs`.
+    fn pages() -> Vec<PathBuf> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (mut pages, mut folders) = (vec![root.join("README.md")], vec![root.join("docs")]);
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();

@@ -224,9 +224,10 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Health(given) => given.run().await,
         #[cfg(feature = "console")]
         Command::Console(given) => Box::pin(given.run(cx)).await,
-        Command::Context(given) => given.run(cx),
-        Command::Completions { shell } => Ok(completions(shell)),
-        Command::Context(given) => given.run(cx),
+        Command::Init(given) => given.run(),
+        Command::Explain(given) => given.run(),
+        Command::Man(given) => given.run(),
+        Command::Completions { shell } => completions(shell),
     }
 }
 
@@ -251,8 +252,8 @@ fn completions(shell: clap_complete::Shell) -> Result<Page, Fault> {
 /// Reports a wrong command line in one line; prints help and version on request.
 fn refuse(
     error: &clap::Error,
-    arguments: &[OsString],
     screen: Screen,
+    arguments: &[OsString],
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
 ) -> Exit {
@@ -317,10 +318,10 @@ mod tests {
     use async_trait::async_trait;
     use reg_center::{MemoryRegistry, RegistryCenter};
 
-    struct NoRegistry;
     use super::*;
     use crate::Place;
 
+    struct NoRegistry;
 
     #[async_trait]
     impl Registries for NoRegistry {

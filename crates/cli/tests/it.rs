@@ -8,6 +8,7 @@ mod commands;
 mod console;
 mod file_handlers;
 mod history;
+mod init;
 #[cfg(target_os = "linux")]
 mod launched;
 mod outages;
