@@ -8,7 +8,7 @@ use crate::output::{Column, Page, Table, Text, pairs};
 use crate::text::did_you_mean;
 
 /// One key a line: path, scope, type and range, default, example, key of ElasticJob; with tabs
-/// between them.
+/// between them. A key that ElasticJob does not have is `-`.
 const TABLE: &str = include_str!("fields.tsv");
 
 /// A key of a job file.
@@ -19,7 +19,7 @@ struct Field {
     valid: &'static str,
     default: &'static str,
     example: &'static str,
-    java: &'static str,
+    java: Option<&'static str>,
 }
 
 impl Field {
@@ -58,7 +58,7 @@ impl Field {
             "default": self.default,
             "example": self.example,
             "set_by": self.set_by(),
-            "java": (!self.java.is_empty()).then_some(self.java),
+            "java": self.java,
         })
     }
 
@@ -70,7 +70,7 @@ impl Field {
             ("example", format!("{} = {}", self.key(), self.example)),
             ("scope", self.scope_text().to_owned()),
             ("set by", self.set_by().unwrap_or_default()),
-            ("ElasticJob", self.java.to_owned()),
+            ("ElasticJob", self.java.unwrap_or_default().to_owned()),
         ])
     }
 }
@@ -85,7 +85,7 @@ fn fields() -> impl Iterator<Item = Field> {
             valid: cell()?,
             default: cell()?,
             example: cell()?,
-            java: cell()?,
+            java: cell().filter(|key| *key != "-"),
         })
     })
 }
@@ -114,7 +114,9 @@ impl ExplainArguments {
         // A key of a job wins over keys of the same name below it, such as timeout of a handler.
         let found: Vec<Field> = match fields().find(|field| field.path == format!("jobs.{name}")) {
             Some(field) => vec![field],
-            None => fields().filter(|field| field.has_name(&name) || field.java == name).collect(),
+            None => fields()
+                .filter(|field| field.has_name(&name) || field.java == Some(&*name))
+                .collect(),
         };
         if found.is_empty() {
             let hint = did_you_mean(&name, keys().chain(fields().map(|field| field.key())));
@@ -224,10 +226,9 @@ mod tests {
             .into_iter()
             .flat_map(|(_, mut cells)| cells.drain(..1).collect::<Vec<_>>())
             .collect();
-        for field in fields().filter(|field| !field.java.is_empty()) {
-            let is_documented =
-                documented.iter().any(|keys| keys.split(", ").any(|key| key == field.java));
-            assert!(is_documented, "{field:?}");
+        for key in fields().filter_map(|field| field.java) {
+            let is_documented = documented.iter().any(|keys| keys.split(", ").any(|k| k == key));
+            assert!(is_documented, "{key}");
         }
     }
 
