@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use job_types::JobFile;
 use lite::Scheduler;
@@ -267,4 +268,18 @@ async fn shell_completes_commands_jobs_and_contexts() {
     // A registry that does not exist offers nothing, and prints nothing.
     let none = ["ejob", "--registry", "sqlite:none.db", "job", "r"];
     assert!(completed(folder, &none).is_empty());
+}
+
+/// Waits no longer than the program does for a registry: less than the deadline of a connection,
+/// which is ten seconds.
+#[test]
+fn completion_does_not_wait_for_a_registry_that_does_not_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    // It accepts connections, and never sends a byte.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("zk://{}/jobs", silent.local_addr().unwrap());
+    let started = Instant::now();
+    let found = completed(folder.path(), &["ejob", "--registry", &address, "job", "r"]);
+    assert!(found.is_empty(), "{found:?}");
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
 }
