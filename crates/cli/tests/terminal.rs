@@ -155,6 +155,11 @@ async fn context_is_used_unless_a_registry_is_named() {
     assert_eq!(done(ejob(folder, &["context", "list", "-o", "name"])), "prod\n");
     let preview = done(in_other_folder(&["remove", "report"]));
     assert!(preview.starts_with("context prod: sqlite:/"), "{preview}");
+    let preview = done(in_other_folder(&["doctor", "--fix"]));
+    assert!(preview.starts_with("context prod: sqlite:/"), "{preview}");
+    // A context is made of what the command line names, not of the current one.
+    let (code, error) = failed(ejob(folder, &["context", "add", "copy"]));
+    assert!(code == 2 && error.contains("--registry is missing"), "{error}");
 
     // A named registry wins over the current context, and excludes a named one.
     let (code, error) = failed(in_other_folder(&["jobs", "--registry", "sqlite:none.db"]));

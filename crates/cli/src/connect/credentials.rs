@@ -6,7 +6,7 @@ use super::{ConnectArguments, DIGEST, given};
 use crate::contexts::{CONTEXT, ChosenContext, ContextEntry};
 use crate::fault::Fault;
 use crate::reference::Reference;
-use crate::target::{REGISTRY, Target};
+use crate::target::{EXAMPLE, REGISTRY, Target};
 
 /// Source of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,12 +140,13 @@ impl ConnectArguments {
 
     /// Returns the context that the options and variables describe. Files have absolute paths.
     pub(crate) fn entry(&self) -> Result<ContextEntry, Fault> {
-        let registry = match (given(self.registry.as_ref()), self.named(None, None)?) {
-            (None, Target::File(file)) if file.is_default => {
-                return Err(Fault::usage(
-                    "--registry is missing; give the address of the context, such as --registry zk://zk-1:2181/jobs",
-                ));
-            }
+        let address = given(self.registry.as_ref());
+        if address.is_none() && given(self.zookeeper.as_ref()).is_none() {
+            return Err(Fault::usage(format!(
+                "--registry is missing; give the address of the context, such as --registry {EXAMPLE}"
+            )));
+        }
+        let registry = match (address, self.named(None, None)?) {
             (_, Target::File(file)) => format!("sqlite:{}", absolute(file.path())?.display()),
             (Some(address), _) => address,
             (None, target) => target.to_string(),

@@ -38,6 +38,12 @@ impl Text {
         self.0.extend(text.into().0);
     }
 
+    /// Returns the text with another one after it.
+    pub(crate) fn followed_by(mut self, text: impl Into<Self>) -> Self {
+        self.push(text);
+        self
+    }
+
     /// Draws the text for people.
     pub(crate) fn draw(&self, look: Look) -> String {
         let drawn = self.0.iter().map(|block| match block {
