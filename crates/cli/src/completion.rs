@@ -109,7 +109,7 @@ fn read(of: fn(&Namespace) -> Vec<String>) -> Option<Vec<String>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async {
         let registry = NamedRegistries.open(&place).await.ok()?;
-        let bounds = ReadBounds { deadline: DEADLINE, ..ReadBounds::default() };
+        let bounds = ReadBounds::default().with(|it| it.deadline = DEADLINE);
         let namespace = Operations::new(registry.clone()).bounds(bounds).namespace().await.ok();
         let names = namespace.map(|namespace| of(&namespace));
         // A session that is not closed ends by its timeout, and no node depends on it.

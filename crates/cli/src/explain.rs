@@ -186,6 +186,7 @@ mod tests {
     fn keys_are_those_of_the_reference() {
         let documented: Vec<[String; 5]> = rows(include_str!("../../../docs/job-file.md"))
             .into_iter()
+            .filter(|(heading, _)| !heading.starts_with("Rules of "))
             .map(|(heading, cells)| {
                 let (prefix, scope) = match heading.as_str() {
                     "`registry`" => (String::new(), "file"),
