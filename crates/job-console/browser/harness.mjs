@@ -130,8 +130,12 @@ export async function focus(page, selector) {
 export async function browser() {
   return puppeteer.launch({
     executablePath: variable('EJOB_TEST_BROWSER'),
-    // The sandbox needs namespaces, which containers refuse; all pages are of the console.
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    args: [
+      // The sandbox needs namespaces, which containers refuse; all pages are of the console.
+      '--no-sandbox', '--disable-dev-shm-usage',
+      // Each new window would load two pages of its own for its address bar, beside the page that is measured.
+      '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup',
+    ],
     protocolTimeout: PATIENCE,
   })
 }
