@@ -87,7 +87,7 @@ impl View {
     }
 
     /// Returns the job that the page is about.
-    fn job(&self) -> Option<&JobName> {
+    pub(crate) fn job(&self) -> Option<&JobName> {
         match self {
             Self::Job(job, _) | Self::Registry(Some(job)) => Some(job),
             Self::Overview
