@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use coordination::AuditRecord;
+use coordination::{AuditRecord, FormerConfigs};
 use jiff::Timestamp;
 use job_history::{EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History};
 use operations::JobSnapshot;
@@ -163,9 +163,9 @@ pub(super) fn of_registry<'a>(
         }
         if filter.accepts(CONFIGURATION) {
             // The page of the doctor reports a log that cannot be read.
-            let former = job.former_configs().unwrap_or_default();
+            let former = job.former_configs().into_iter().flat_map(FormerConfigs::iter);
             let entry = |at_ms, who: &str, why: &str| change(name, CONFIGURATION, at_ms, who, why);
-            let former = former.iter().map(|one| entry(one.replaced_ms, &one.who, &one.why));
+            let former = former.map(|one| entry(one.replaced_ms, &one.who, &one.why));
             found.extend(former.flatten());
         }
     }
