@@ -131,9 +131,12 @@ impl Step {
         }
     }
 
-    /// Returns true if the step assigns an item to an owner.
-    pub(crate) fn sets_owner(&self) -> bool {
-        matches!(self.node, NodeKind::Owner(_)) && self.data().is_some()
+    /// Returns the item that the step assigns to an owner.
+    pub(crate) fn assigned(&self) -> Option<ShardingItem> {
+        match self.node {
+            NodeKind::Owner(item) if self.data().is_some() => Some(item),
+            _ => None,
+        }
     }
 
     pub(crate) fn registers(&self) -> bool {
