@@ -290,7 +290,7 @@ mod tests {
         }
         // An anomaly is a path and a free text: it has no words to translate.
         kinds.insert("anomaly");
-        assert_eq!(kinds, BTreeSet::from(EVENTS));
+        assert_eq!(kinds, BTreeSet::from(EVENTS.map(|kind| kind.word)));
         let shown = chinese(&resharded(2, 3, "the strategy changed"));
         assert_eq!(shown, "为 3 个实例重新分片：2 个分片移动：0, 2；1 个待移动（策略已变化）");
         let earlier = "resharded for 3 instances: 2 items moved, 1 pending (the strategy changed)";

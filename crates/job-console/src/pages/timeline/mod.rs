@@ -21,7 +21,7 @@ use super::widgets::{
 use crate::problem::{Answer, Problem};
 use entry::{CONFIGURATION, Entry, OPERATOR, Shown, of_registry};
 
-pub(crate) use entry::{EVENTS, Recorded};
+pub(crate) use entry::{EVENTS, EventKind, Recorded};
 
 /// Conditions for entries, as the address has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Filter {
 
 /// Returns the kinds of entries, in the order of the filter.
 fn kinds() -> impl Iterator<Item = &'static str> {
-    [OPERATOR, CONFIGURATION].into_iter().chain(FAILURES).chain(EVENTS)
+    [OPERATOR, CONFIGURATION].into_iter().chain(FAILURES).chain(EVENTS.map(|kind| kind.word))
 }
 
 /// Reads a time as a link or as a form has it; without an offset, it is UTC.
@@ -217,12 +217,8 @@ fn link(cx: &Cx<'_>, entry: &Entry) -> String {
 fn class_of(kind: &str) -> &'static str {
     match kind {
         OPERATOR | CONFIGURATION => "run",
-        "config_rejected" | "strategy_failed" => "fail",
         failure if FAILURES.contains(&failure) => "fail",
-        "resharded" | "became_leader" => "over",
-        "joined" | "reconnected" | "session_started" | "clock_agrees" => "done",
-        "left" | "lost_leadership" | "stopped" => "off",
-        _ => "wait",
+        event => EventKind::of(event).map_or("wait", |kind| kind.class),
     }
 }
 
