@@ -107,7 +107,12 @@ impl View {
     /// Returns the snapshots that the page shows, beyond the summaries.
     pub(crate) fn snapshots(&self, namespace: &Namespace) -> Answer<Snapshots> {
         if let Some(job) = self.job() {
-            let job = namespace.job(job)?;
+            // Leftovers without a configuration are no job, but have nodes.
+            let job = if let Self::Registry(_) = self {
+                namespace.nodes(job)?
+            } else {
+                namespace.job(job)?
+            };
             return Ok(Snapshots(BTreeMap::from([(job.job().clone(), job)])));
         }
         let live = &namespace.live;
