@@ -8,6 +8,7 @@ use job_history::{EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, H
 use operations::JobSnapshot;
 
 use super::Filter;
+use crate::pages::history::Dropped;
 use crate::pages::widgets::{FAILURES, PAGE};
 
 /// Maximum number of rows that are read from each source.
@@ -87,12 +88,14 @@ pub(crate) struct Recorded {
     pub(super) entries: Vec<Entry>,
     /// Time up to which further entries exist that were not read.
     pub(super) unread_until: Option<Timestamp>,
+    pub(super) dropped: Option<Dropped>,
 }
 
 impl Recorded {
     /// Reads the latest entries of the history that meet the filter.
     pub(crate) async fn of(history: &History, filter: &Filter) -> job_history::Result<Self> {
-        let mut found = Self::default();
+        let dropped = Dropped::of(history, filter.from, filter.until).await?;
+        let mut found = Self { dropped, ..Self::default() };
         if filter.kind.as_deref().is_none_or(|kind| EventKind::of(kind).is_some()) {
             let page = history.events(&event_query(filter), ROWS, None).await?;
             found.add(page.events.into_iter().map(of_event), page.next.is_some());
@@ -280,7 +283,7 @@ mod tests {
     fn entries_up_to_the_unread_ones_are_left_to_the_next_page() {
         let of = |entries: Vec<Entry>, unread: i64| {
             let unread_until = Timestamp::from_millisecond(unread).ok();
-            Shown::of(&Recorded { entries, unread_until }, &[entry(2, 0)])
+            Shown::of(&Recorded { entries, unread_until, dropped: None }, &[entry(2, 0)])
         };
         let shown = of(vec![entry(9, 0), entry(5, 0), entry(5, 1)], 5);
         assert_eq!((shown.entries.len(), ms(shown.older), shown.is_cut), (1, Some(9), false));

@@ -16,7 +16,7 @@ use super::query::{Address, encoded};
 use super::shell::{Body, Section, choice};
 use super::view::Snapshots;
 use super::widgets::{
-    Column, FAILURES, empty, history_fault, instance, live_table, pill, search_field,
+    Column, FAILURES, empty, history_fault, history_gap, instance, live_table, pill, search_field,
 };
 use crate::problem::{Answer, Problem};
 use entry::{CONFIGURATION, Entry, OPERATOR, Shown, of_registry};
@@ -112,9 +112,11 @@ fn sources(cx: &Cx<'_>, past: &Past) -> Markup {
             }
         },
         Past::Failed(fault) => history_fault(cx, fault),
-        Past::Timeline(_) | Past::Fires(_) | Past::Day { .. } | Past::Jobs(_) | Past::Unasked => {
-            html! { p.sub { (lang.timeline_hint()) } }
-        }
+        Past::Timeline(Recorded { dropped, .. }) => html! {
+            p.sub { (lang.timeline_hint()) }
+            (history_gap(cx, *dropped))
+        },
+        Past::Fires(_) | Past::Day { .. } | Past::Jobs(_) | Past::Unasked => html! {},
     }
 }
 
