@@ -135,6 +135,7 @@ impl Past {
                 View::Timeline(filter) => Ok(Self::Timeline(Recorded::of(history, filter).await?)),
                 View::Jobs => Ok(Self::Jobs(namespace.last_day.runs(history, now, max_age).await?)),
                 View::Job(_, Tab::Schedule | Tab::Placement | Tab::Configuration)
+                | View::Outcome(_)
                 | View::Running
                 | View::Servers
                 | View::Server(_)
@@ -172,7 +173,11 @@ fn until_of(address: &Address) -> Option<Timestamp> {
     address.value("until")?.parse().ok()
 }
 
-async fn fires_of(history: &History, job: &str, address: &Address) -> job_history::Result<JobFires> {
+async fn fires_of(
+    history: &History,
+    job: &str,
+    address: &Address,
+) -> job_history::Result<JobFires> {
     let fires = JobFires::from(history.fires(&of_job(job, address), ROWS, None).await?);
     // Earlier gaps are shown beside the earlier fires.
     let from = fires.rows.last().filter(|_| fires.has_older).map(|row| row.fire);

@@ -12,7 +12,9 @@ use super::history::{Past, Runs};
 use super::reasons;
 use super::shell::{Body, Section};
 use super::summary::{Since, late, moment};
-use super::widgets::{attention_class, empty, history_fault, history_gap, outcome_class, pill, since};
+use super::widgets::{
+    attention_class, empty, history_fault, history_gap, outcome_class, pill, since,
+};
 
 /// Maximum number of listed jobs that need attention, and of those that fail at times. The list of
 /// jobs has them all.

@@ -8,6 +8,7 @@ use operations::{JobSnapshot, LiveNamespace};
 
 use super::cx::Cx;
 use super::history::Past;
+use super::outcome::{self, Outcome};
 use super::query::Address;
 use super::shell::Body;
 use super::{about, alerts, audit, doctor, job, jobs, nodes, overview, running, servers, timeline};
@@ -20,6 +21,7 @@ pub(crate) enum View {
     Overview,
     Jobs,
     Job(JobName, Tab),
+    Outcome(Outcome),
     Running,
     Servers,
     Server(ServerIp),
@@ -69,6 +71,7 @@ impl View {
             ["jobs"] => Self::Jobs,
             ["jobs", name] => Self::Job(job(name)?, Tab::Now),
             ["jobs", name, word] if let Some(tab) = tab(word) => Self::Job(job(name)?, tab),
+            ["outcome"] => Self::Outcome(Outcome::of(address)?),
             ["running"] => Self::Running,
             ["servers"] => Self::Servers,
             ["servers", ip] => Self::Server(ServerIp::new(ip).map_err(operations::Error::from)?),
@@ -92,6 +95,7 @@ impl View {
             Self::Job(job, _) | Self::Registry(Some(job)) => Some(job),
             Self::Overview
             | Self::Jobs
+            | Self::Outcome(_)
             | Self::Running
             | Self::Servers
             | Self::Server(_)
@@ -117,7 +121,7 @@ impl View {
         }
         let live = &namespace.live;
         let all = match self {
-            Self::Timeline(_) | Self::Audit => live.jobs(),
+            Self::Outcome(_) | Self::Timeline(_) | Self::Audit => live.jobs(),
             Self::Server(ip) => jobs_of(live, ip),
             Self::Overview
             | Self::Jobs
@@ -138,6 +142,7 @@ impl View {
             Self::Overview => Ok(overview::page(cx, past)),
             Self::Jobs => Ok(jobs::page(cx, past)),
             Self::Job(name, tab) => job::page(cx, jobs.one(name)?, *tab, past),
+            Self::Outcome(outcome) => Ok(outcome::page(cx, jobs, outcome)),
             Self::Running => Ok(running::page(cx)),
             Self::Servers => Ok(servers::page(cx)),
             Self::Server(ip) => servers::server_page(cx, jobs, ip),

@@ -10,7 +10,8 @@ use crate::pages::cx::Cx;
 use crate::pages::history::Past;
 use crate::pages::shell::choice;
 use crate::pages::widgets::{
-    Column, PAGE, between, empty, history_fault, history_gap, instance, live_table, outcome_class, pill,
+    Column, PAGE, between, empty, history_fault, history_gap, instance, live_table, outcome_class,
+    pill,
 };
 
 /// Maximum number of item numbers in a row.
