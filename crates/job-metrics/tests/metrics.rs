@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
-    DropReason, FencingToken, FireRange, FireTime, Gap, JobEvent, JobName, MissReason, Outcome,
-    RunSource,
+    DropReason, FencingToken, FireRange, FireTime, Gap, ItemRanges, JobEvent, JobName, MissReason,
+    Outcome, RunSource,
 };
 use jiff::Timestamp;
 use job_metrics::{METRICS, MetricKind, MetricsSubscriber};

@@ -12,6 +12,7 @@ use operations::{JobSnapshot, Recorded, item_briefs};
 use super::cx::Cx;
 use super::job::request::Asked;
 use super::query::{Address, encoded};
+use super::reasons::sentence;
 use super::shell::{Body, Section};
 use super::summary::moment;
 use super::view::Snapshots;
@@ -77,7 +78,7 @@ pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, outcome: &Outcome) -> Body {
     let rows: Vec<_> = shown.map(|(job, record)| row(cx, job, record)).collect();
     let why = changed.first().map(|(_, record)| record.why.as_str());
     let main = html! {
-        h1 { (lang.audited_act(&outcome.act)) ": " (cx.live_inline("found", &html! { (lang.found(total)) })) }
+        h1 { (sentence(&lang.audited_act(&outcome.act))) ": " (cx.live_inline("found", &html! { (lang.found(total)) })) }
         p.sub {
             (lang.by(&outcome.who)) " " (cx.when(outcome.from, None))
             @if let Some(why) = why { ": " (why) }

@@ -133,10 +133,8 @@ impl Step {
 
     /// Returns the item that the step assigns to an owner.
     pub(crate) fn assigned(&self) -> Option<ShardingItem> {
-        match self.node {
-            NodeKind::Owner(item) if self.data().is_some() => Some(item),
-            _ => None,
-        }
+        let NodeKind::Owner(item) = self.node else { return None };
+        self.data().map(|_| item)
     }
 
     pub(crate) fn registers(&self) -> bool {

@@ -231,6 +231,7 @@ mod tests {
     #[tokio::test]
     async fn generated_nodes_go_to_the_watch_of_the_root() {
         let (mut source, registry) = Source::new(Size { jobs: 1, items: 1 }).unwrap();
+        let registry: Arc<dyn RegistryCenter> = registry;
         let _part = registry.watch(&NodePath::parse("/watch").unwrap());
         let mut whole = registry.watch(&NodePath::root());
         source.snapshot().await.unwrap();
