@@ -186,8 +186,7 @@ fn calls_once(decision: &Decision<'_>) -> bool {
 /// record.
 fn moves_idle_items(decision: &Decision<'_>) -> bool {
     let plan = decision.plan;
-    plan.steps.iter().filter(|step| step.sets_owner()).all(|step| {
-        let NodeKind::Owner(item) = step.node else { return false };
+    plan.steps.iter().filter_map(Step::assigned).all(|item| {
         let shown = decision.view.item(item).ledger.as_ref();
         let busy = shown.is_some_and(|ledger| ledger.value.is_busy());
         !busy && plan.steps.iter().any(|guard| guard.node == NodeKind::Ledger(item))

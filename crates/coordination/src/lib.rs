@@ -39,7 +39,9 @@ pub use protocol::job_config::{
     CatchUp, DEFAULT_MAX_TIME_DIFF_SECONDS, InvalidConfig, JobConfig, MAX_JITTER_MS,
     MAX_SHARDING_TOTAL_COUNT, MaxTimeDiff,
 };
-pub use protocol::job_event::{ClockDifference, DropReason, JobEvent, MissReason, Outage};
+pub use protocol::job_event::{
+    ClockDifference, DropReason, ItemRanges, JobEvent, MissReason, Outage,
+};
 pub use protocol::ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunKind, RunSource,
 };

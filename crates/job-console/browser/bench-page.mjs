@@ -50,7 +50,25 @@ export class Latencies {
   }
 }
 
-/** Returns the longest task of a page's main thread while an action takes place, in milliseconds. */
+/**
+ * Returns a function that returns the processor time of a page's main thread since this call, in
+ * milliseconds. Other programs on the machine do not change it.
+ */
+export async function processorTime(page) {
+  const session = await page.createCDPSession()
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const read = async () => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return metrics.find(({ name }) => name === 'TaskDuration').value * 1_000
+  }
+  const begun = await read()
+  return async () => await read() - begun
+}
+
+/**
+ * Returns the longest elapsed time and the longest processor time of the tasks of a page's main
+ * thread while an action takes place, in milliseconds.
+ */
 export async function longestTask(page, action) {
   await page.tracing.start({ categories: ['toplevel', '__metadata', 'disabled-by-default-devtools.timeline'] })
   await action()
@@ -59,7 +77,8 @@ export async function longestTask(page, action) {
   const threads = traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
   const main = new Set(threads.map(key))
   const tasks = traceEvents.filter((event) => event.name === 'RunTask' && main.has(key(event)))
-  return quantile(tasks.map(({ dur }) => (dur ?? 0) / 1_000), 1)
+  const longest = (times) => quantile(times.map((time) => (time ?? 0) / 1_000), 1)
+  return { elapsed: longest(tasks.map(({ dur }) => dur)), used: longest(tasks.map(({ tdur }) => tdur)) }
 }
 
 /** Opens and closes a dialog, and clicks, for some seconds. Returns the INP, in milliseconds. */

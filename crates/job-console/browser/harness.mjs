@@ -89,6 +89,18 @@ export async function usersFile(folder, password) {
   return path
 }
 
+/** Returns the export of a namespace, whose pages are below `home`. */
+export async function exported(home) {
+  const address = `${home.replace('/n/', '/api/v1/namespaces/')}/export`
+  return (await fetch(address, { signal: AbortSignal.timeout(PATIENCE) })).json()
+}
+
+/** Returns a job of an export under another name. */
+export function renamed(all, model, job) {
+  const { document, ...rest } = all.jobs.find((one) => one.job === model)
+  return { ...rest, job, document: document.replaceAll(model, job) }
+}
+
 /** Requests an operation on a job by the API, as a page of the console would. */
 export function operate(namespace, job, word, reason) {
   return fetch(`${namespace}/jobs/${job}/${word}`, {
@@ -118,8 +130,12 @@ export async function focus(page, selector) {
 export async function browser() {
   return puppeteer.launch({
     executablePath: variable('EJOB_TEST_BROWSER'),
-    // The sandbox needs namespaces, which containers refuse; all pages are of the console.
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    args: [
+      // The sandbox needs namespaces, which containers refuse; all pages are of the console.
+      '--no-sandbox', '--disable-dev-shm-usage',
+      // Each new window would load two pages of its own for its address bar, beside the page that is measured.
+      '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup',
+    ],
     protocolTimeout: PATIENCE,
   })
 }

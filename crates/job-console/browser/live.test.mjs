@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, browser, tab } from './harness.mjs'
+import { Console, browser, exported, renamed, tab } from './harness.mjs'
 
 let running
 let chromium
@@ -96,11 +96,9 @@ async function api(page, method, path, body, headers = {}) {
 test('a new row that changes before it is asked for is shown as it is', async () => {
   const acting = await tab(chromium)
   await acting.goto(`${home}/about`)
-  const { body: { export: all } } = await api(acting, 'GET', '/export')
-  const model = all.jobs.find(({ job }) => job === 'newsletter')
+  const { export: all } = await exported(home)
   const create = async (job) => {
-    const document = model.document.replaceAll('newsletter', job)
-    const wanted = { export: { ...all, jobs: [{ ...model, job, document }] } }
+    const wanted = { export: { ...all, jobs: [renamed(all, 'newsletter', job)] } }
     const { body: { digest } } = await api(acting, 'POST', '/import', { ...wanted, dry_run: true })
     await api(acting, 'POST', '/import', { ...wanted, digest, reason: 'browser test' })
   }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, browser, tab } from './harness.mjs'
+import { Console, browser, exported, renamed, tab } from './harness.mjs'
 import { LeftOver } from './leftover.mjs'
 import { WAYS } from './ways.mjs'
 
@@ -163,12 +163,9 @@ for (const round of ROUNDS) {
   operation(['import_jobs'], round, async (page) => {
     const imported = `imported-by-${name}`
     await page.goto(`${home}/transfer`)
-    const document = await page.evaluate(async (address, imported) => {
-      const { export: all } = await (await fetch(address)).json()
-      const model = all.jobs.find(({ job }) => job === 'newsletter')
-      return JSON.stringify({ ...all, jobs: [{ ...model, job: imported, document: model.document.replaceAll('newsletter', imported) }] })
-    }, `${running.address}/api/v1/namespaces/demo/export`, imported)
-    await way.paste(page, '#import-document', document)
+    const { export: all } = await exported(home)
+    const document = { ...all, jobs: [renamed(all, 'newsletter', imported)] }
+    await way.paste(page, '#import-document', JSON.stringify(document))
     await send(page, way, 'main button[value=preview]')
     await way.type(page, 'main #act-why', `imported by ${name}`)
     await send(page, way, 'main button[value=write]')

@@ -3,7 +3,7 @@
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Console, browser, tab, usersFile } from './harness.mjs'
+import { Console, browser, exported, renamed, tab, usersFile } from './harness.mjs'
 
 /** Maximum size of a picture, in bytes. */
 const MAX_BYTES = 150_000
@@ -20,17 +20,13 @@ async function silence(page, home) {
 /** Shows the plan of an import: one job is new, one differs, and the others are the same. */
 async function plan(page, home) {
   await page.goto(`${home}/transfer`)
-  const document = await page.evaluate(async (address) => {
-    const { export: all } = await (await fetch(address)).json()
-    const model = all.jobs.find(({ job }) => job === 'daily-report')
-    const weekly = { ...model, job: 'weekly-report', document: model.document.replaceAll('daily-report', 'weekly-report') }
-    const jobs = all.jobs.map((one) => (
-      one.job === 'price-update' ? { ...one, document: one.document.replace('EURO', 'EUR') } : one
-    ))
-    return JSON.stringify({ ...all, jobs: [...jobs, weekly] })
-  }, home.replace('/n/', '/api/v1/namespaces/') + '/export')
+  const { export: all } = await exported(home)
+  const jobs = all.jobs.map((one) => (
+    one.job === 'price-update' ? { ...one, document: one.document.replace('EURO', 'EUR') } : one
+  ))
+  const document = { ...all, jobs: [...jobs, renamed(all, 'daily-report', 'weekly-report')] }
   await page.click('#import-document')
-  await page.keyboard.sendCharacter(document)
+  await page.keyboard.sendCharacter(JSON.stringify(document))
   await page.click('#import-overwrite')
   await Promise.all([page.waitForNavigation(), page.click('main button[value=preview]')])
 }

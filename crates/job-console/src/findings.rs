@@ -102,8 +102,11 @@ impl Findings {
         }
         let mut found = known.0.clone();
         for name in changed {
-            let job = live.job(&name).filter(|job| job.has_config());
-            match job.map(|job| diagnose(&job, None, now)).filter(|found| !found.is_empty()) {
+            match live
+                .job(&name)
+                .map(|job| diagnose(&job, None, now))
+                .filter(|found| !found.is_empty())
+            {
                 Some(of_job) => drop(found.insert(name, Arc::new(of_job))),
                 None => drop(found.remove(&name)),
             }

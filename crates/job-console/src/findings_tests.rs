@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coordination::{JobConfig, JobName, Layout, NodeKind, encode_config};
 use jiff::Timestamp;
-use operations::LiveNamespace;
+use operations::{FindingCode, LiveNamespace};
 use reg_center::{Lifetime, MemoryRegistry, RegistryCenter as _, Txn};
 
 use super::findings::Findings;
@@ -45,5 +45,11 @@ async fn findings_follow_the_changes_of_the_jobs() {
     assert!(Arc::ptr_eq(&found, &findings.found()), "no job has changed");
     commit(&registry, &live, Txn::new().delete(node(&NodeKind::Config))).await;
     findings.examine(&live, now);
-    assert_eq!(findings.found().all().count(), 0, "without a configuration it is no job");
+    let found = findings.found();
+    let codes: Vec<_> = found.all().map(|finding| finding.code).collect();
+    assert_eq!(codes, [FindingCode::NoConfig], "its other nodes are leftovers");
+    assert_eq!(found.problems(), 0);
+    commit(&registry, &live, Txn::new().delete(Layout::new(&name).root())).await;
+    findings.examine(&live, now);
+    assert_eq!(findings.found().all().count(), 0);
 }

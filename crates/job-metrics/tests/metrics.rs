@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
-    DropReason, FencingToken, FireRange, FireTime, Gap, JobEvent, JobName, MissReason, Outcome,
-    RunSource,
+    DropReason, FencingToken, FireRange, FireTime, Gap, ItemRanges, JobEvent, JobName, MissReason,
+    Outcome, RunSource,
 };
 use jiff::Timestamp;
 use job_metrics::{METRICS, MetricKind, MetricsSubscriber};
@@ -51,7 +51,13 @@ fn every_event() -> Vec<JobEvent> {
     vec![
         JobEvent::Joined { instance: holder.clone() },
         JobEvent::BecameLeader { term: 1 },
-        JobEvent::Resharded { moved: 3, deferred: 1, instances: 2, reason: reason.clone() },
+        JobEvent::Resharded {
+            moved: 3,
+            items: ItemRanges::default(),
+            deferred: 1,
+            instances: 2,
+            reason: reason.clone(),
+        },
         JobEvent::Claimed { item, fire, source: RunSource::Normal, token },
         JobEvent::Claimed { item, fire, source: RunSource::Failover, token },
         JobEvent::Fenced { item, token },

@@ -36,8 +36,8 @@ fn log(event: &JobEvent) {
         }
         JobEvent::BecameLeader { term } => info!(term, "became leader"),
         JobEvent::LostLeadership => info!("lost leadership"),
-        JobEvent::Resharded { moved, deferred, instances, reason } => {
-            info!(moved, deferred, instances, reason, "resharded");
+        JobEvent::Resharded { moved, items, deferred, instances, reason } => {
+            info!(moved, %items, deferred, instances, reason, "resharded");
         }
         JobEvent::Claimed { item, fire, source, token } => claimed(*item, *fire, *source, *token),
         JobEvent::Settled { item, fire, source, token, outcome } => {

@@ -1,7 +1,7 @@
 //! One job as of one moment, which the pure parts of this crate work on.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use coordination::{
     Anomaly, AuditLog, AuditRecord, ConfigState, Dialect, FormerConfigs, ItemView, JobConfig,
@@ -40,6 +40,8 @@ pub struct JobSnapshot {
     readiness: BTreeMap<InstanceId, Readiness>,
     tally: Tally,
     audit: Result<Option<Versioned<AuditLog>>, RecordError>,
+    /// Decoded at its first use, because few readers need it and it can be large.
+    former_configs: OnceLock<Arc<Result<FormerConfigs, RecordError>>>,
 }
 
 impl JobSnapshot {
@@ -72,6 +74,7 @@ impl JobSnapshot {
             readiness: BTreeMap::new(),
             tally: Tally::default(),
             audit: Ok(None),
+            former_configs: OnceLock::new(),
         };
         snapshot.config_version = snapshot.node(&NodeKind::Config).map(|node| node.stat.version);
         let schedule = snapshot.config().map(validate::schedule_of).and_then(Result::ok);
@@ -121,6 +124,9 @@ impl JobSnapshot {
         }
         if kind == Some(NodeKind::Audit) {
             self.read_audit();
+        }
+        if kind == Some(NodeKind::FormerConfigs) {
+            self.former_configs = OnceLock::new();
         }
         kind
     }
@@ -285,10 +291,13 @@ impl JobSnapshot {
     ///
     /// # Errors
     /// The log is damaged, or a later version wrote it.
-    pub fn former_configs(&self) -> Result<FormerConfigs, RecordError> {
-        let node = self.node(&NodeKind::FormerConfigs);
-        let log = node.map(|node| self.layout().read_former_configs(&node)).transpose()?;
-        Ok(log.map(|log| log.value).unwrap_or_default())
+    pub fn former_configs(&self) -> Result<&FormerConfigs, &RecordError> {
+        let decode = || {
+            let node = self.node(&NodeKind::FormerConfigs);
+            let log = node.map(|node| self.layout().read_former_configs(&node)).transpose()?;
+            Ok(log.map(|log| log.value).unwrap_or_default())
+        };
+        self.former_configs.get_or_init(|| Arc::new(decode())).as_ref().as_ref()
     }
 
     /// Returns the log of former configurations with its version; see [`log`](Self::log).
@@ -296,7 +305,8 @@ impl JobSnapshot {
     /// # Errors
     /// [`Error::NewerRecord`].
     pub(crate) fn former_config_log(&self) -> Result<(FormerConfigs, Option<reg_center::Version>)> {
-        self.log(&NodeKind::FormerConfigs, self.former_configs())
+        let read = self.former_configs().cloned().map_err(Clone::clone);
+        self.log(&NodeKind::FormerConfigs, read)
     }
 
     /// Returns the audit log with its version; see [`log`](Self::log).

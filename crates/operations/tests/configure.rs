@@ -48,7 +48,8 @@ async fn replaced_configuration_is_kept_and_restored() {
     let wrong = first.clone().with(|it| it.sharding_total_count = 6);
     let wrong_by = By::new("bert", "more items").unwrap();
     operations.update_config(&wrong, stored.revision, &wrong_by).await.unwrap();
-    let former = world.now().former_configs().unwrap();
+    let now = world.now();
+    let former = now.former_configs().unwrap();
     let [former] = &former.iter().cloned().collect::<Vec<_>>()[..] else { panic!("{former:?}") };
     assert_eq!((&*former.document, &*former.who), (&*stored.document, "bert"));
 
@@ -58,7 +59,8 @@ async fn replaced_configuration_is_kept_and_restored() {
     let restored = operations.restore_config(&job(), former, present, &by()).await.unwrap();
     assert_eq!(restored.changes[0].to_string(), "sharding_total_count: 6 -> 4");
     assert_eq!(operations.config(&job()).await.unwrap().config, Ok(first));
-    let kept = world.now().former_configs().unwrap();
+    let now = world.now();
+    let kept = now.former_configs().unwrap();
     let authors: Vec<_> = kept.iter().map(|former| former.who.clone()).collect();
     assert_eq!(authors, ["bert", "anna"], "the undone configuration is kept as well");
 }
@@ -95,7 +97,8 @@ async fn update_fails_if_a_later_version_wrote_the_former_configurations() {
     assert_eq!(operations.config(&job()).await.unwrap().revision, stored.revision);
     world.replace("/job/coordination/former-configs", "{").await;
     operations.update_config(&wanted, stored.revision, &by()).await.unwrap();
-    let kept = world.now().former_configs().unwrap();
+    let now = world.now();
+    let kept = now.former_configs().unwrap();
     assert_eq!(kept.iter().count(), 1, "a damaged log is replaced");
 }
 

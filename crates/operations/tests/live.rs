@@ -15,10 +15,11 @@ use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCente
 
 use support::{DEADLINE, World, job, noon, within};
 
-const PATHS: [&str; 18] = [
+const PATHS: [&str; 19] = [
     "/job/config",
-    "/job/audit",
-    "/job/template",
+    "/job/coordination/audit",
+    "/job/coordination/template",
+    "/job/coordination/former-configs",
     "/job/instances/10.0.0.1@-@7",
     "/job/instances/10.0.0.2@-@8",
     "/job/servers/10.0.0.1",
@@ -54,6 +55,7 @@ fn documents() -> Vec<String> {
         r#"{"state":"running","holder":"10.0.0.1@-@7","fire":2,"source":"NORMAL","token":1}"#,
         r#"{"state":"idle","token":1,"outcome":"failed","failure":"disk full"}"#,
         r#"{"v":9,"state":"idle"}"#,
+        r#"[{"v":1,"replaced_ms":0,"who":"anna","why":"release 12","document":"{}"}]"#,
         "\u{1}damaged",
     ];
     let configs = [config(Dialect::V2), config(Dialect::V3)];
@@ -67,7 +69,8 @@ fn shown(snapshot: &JobSnapshot) -> String {
     let audit: Vec<_> = snapshot.audit().collect();
     let (brief, items) = (job_brief(snapshot), item_briefs(snapshot));
     let findings = diagnose(snapshot, None, noon());
-    format!("{nodes:#?} {anomalies:#?} {audit:#?} {brief:#?} {items:#?} {findings:#?}")
+    let former = snapshot.former_configs();
+    format!("{nodes:#?} {anomalies:#?} {audit:#?} {brief:#?} {items:#?} {findings:#?} {former:#?}")
 }
 
 /// Checks the answers that all readers share against those of a fresh read.
@@ -134,7 +137,7 @@ async fn caught_up(live: &LiveNamespace, registry: &MemoryRegistry, round: usize
 proptest! {
     #[test]
     fn live_jobs_equal_those_of_a_fresh_read(
-        changes in prop::collection::vec((0..PATHS.len(), prop::option::weighted(0.8, 0..12_usize)), 1..60),
+        changes in prop::collection::vec((0..PATHS.len(), prop::option::weighted(0.8, 0..13_usize)), 1..60),
         restarts in prop::collection::vec(0..60_usize, 0..3),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -152,6 +155,8 @@ proptest! {
                 }
                 if round % 7 == 0 {
                     caught_up(&live, &registry, round).await;
+                    // What is decoded for a reader must not outlive the next change.
+                    drop(live.job(&job()).as_deref().map(shown));
                 }
             }
             caught_up(&live, &registry, usize::MAX).await;

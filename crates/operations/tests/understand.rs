@@ -134,6 +134,21 @@ async fn pause_of_one_server_is_a_reason_beside_running_servers() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn disabled_server_is_a_reason_beside_running_servers() {
+    let world = World::new();
+    let _members =
+        [world.member(1, every_ten_seconds()).await, world.member(2, every_ten_seconds()).await];
+    world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+    world.operations().disable(&Scope::of_both(job(), ip(2)), &by()).await.unwrap();
+    let now = world.until("one to have all", |job| shared_by(job, &[1])).await;
+    let reasons = why_not_running(&now, noon());
+    let said = "server 10.0.0.2 is disabled (disable by anna at 2024-02-29T12:00:00Z: release 12)";
+    let expected = WhyNot::ServersDisabled { servers: vec![said.to_owned()] };
+    assert_eq!(reasons[0], expected, "{reasons:?}");
+    assert!(reasons[0].to_string().contains("their instances get no items"), "{reasons:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn failures_of_the_last_runs_are_a_reason() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;

@@ -105,8 +105,10 @@ impl Coordinator {
             self.report_record(item, replaced.get(&item), ledger, out);
         }
         if let Some(record) = step.assignment() {
+            let moved = || plan.steps.iter().filter_map(Step::assigned);
             out.push(Command::Emit(JobEvent::Resharded {
-                moved: plan.steps.iter().filter(|step| step.sets_owner()).count(),
+                moved: moved().count(),
+                items: moved().collect(),
                 deferred: record.pending.len(),
                 instances: record.members.len(),
                 reason: plan.reason.clone(),

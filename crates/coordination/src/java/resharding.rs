@@ -64,8 +64,7 @@ fn must_announce(cx: &Context<'_>, target: &Target, moves: &Moves) -> bool {
 }
 
 fn gives_away_java_item(cx: &Context<'_>, step: &Step) -> bool {
-    let NodeKind::Owner(item) = step.node else { return false };
-    step.sets_owner() && is_of_java(cx, item)
+    step.assigned().is_some_and(|item| is_of_java(cx, item))
 }
 
 fn is_of_java(cx: &Context<'_>, item: ShardingItem) -> bool {

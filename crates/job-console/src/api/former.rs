@@ -70,7 +70,7 @@ fn changes(job: &JobSnapshot, former: &FormerConfig) -> operations::Result<Vec<F
 
 /// Returns the former configurations, the one that was replaced last first.
 fn newest_first(job: &JobSnapshot) -> Answer<Vec<FormerConfig>> {
-    let unreadable = |error: RecordError| {
+    let unreadable = |error: &RecordError| {
         let code = if error.is_newer() { "newer-record" } else { "unreadable-record" };
         let detail = format!("the former configurations of job {}: {error}", job.job());
         Problem::new(StatusCode::CONFLICT, code, detail)

@@ -31,7 +31,7 @@ pub(crate) const SCRIPT: Asset = Asset {
     stem: "console",
     extension: "js",
     kind: "text/javascript; charset=utf-8",
-    content: include_str!("../../assets/console.js"),
+    content: concat!(include_str!("../../assets/live.js"), include_str!("../../assets/console.js")),
 };
 
 /// Idiomorph 0.8.0 (0BSD; its licence is beside it), which changes elements in place.

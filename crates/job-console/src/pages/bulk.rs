@@ -12,6 +12,7 @@ use super::act::{is_done, result};
 use super::configure::preview::confirmation;
 use super::cx::Cx;
 use super::jobs;
+use super::outcome::Outcome;
 use super::request::{Fault, Form, PageRequest, field};
 use super::shell::{Body, Section};
 use super::widgets::pill;
@@ -156,11 +157,13 @@ impl<'a> Request<'a> {
         }))
     }
 
-    /// Leads back to the list, or shows what was not changed.
+    /// Leads to the outcome for each job, or shows what was not changed.
     fn result(&self, report: &Report) -> Response {
         let back = self.list();
-        if is_done(report) {
-            return self.page.lead_to_changed(&back, report.done.len());
+        if is_done(report)
+            && let Some(outcome) = Outcome::path(&report.records)
+        {
+            return self.page.lead_to(&outcome);
         }
         self.respond(StatusCode::OK, |cx| {
             result(cx, &cx.lang().act_title(self.bulk.action.as_str()), report, &back)

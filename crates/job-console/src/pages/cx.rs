@@ -151,10 +151,9 @@ impl Cx<'_> {
         element
     }
 
-    /// Returns a list whose entries the stream sends one by one.
-    pub(crate) fn live_list(&self, id: &str, class: &str, rows: Vec<(String, Markup)>) -> Markup {
-        let element =
-            html! { ul id=(id) class=(class) data-rows { @for (_, row) in &rows { (row) } } };
+    /// Returns cells that the stream sends one by one.
+    pub(crate) fn live_cells(&self, id: &str, rows: Vec<(String, Markup)>) -> Markup {
+        let element = html! { div.cells id=(id) data-rows { @for (_, row) in &rows { (row) } } };
         self.register(id, &element, rows);
         element
     }

@@ -57,6 +57,14 @@ fn table(cx: &Cx<'_>, rows: &[Markup]) -> Markup {
     cx.live("rows", &table)
 }
 
+/// Returns the address of a job; for leftovers without a configuration, that of their nodes.
+fn page_of(cx: &Cx<'_>, job: &str) -> String {
+    match cx.summary.list.get(job) {
+        Some(_) => cx.job(job),
+        None => cx.here(&format!("registry/{}", encoded(job))),
+    }
+}
+
 fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
     let lang = cx.lang();
     let (class, word) = match finding.severity {
@@ -67,7 +75,7 @@ fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
     html! {
         tr {
             td { (pill(class, &word)) }
-            th scope="row" { a href=(cx.job(&finding.job)) { (finding.job) } }
+            th scope="row" { a href=(page_of(cx, &finding.job)) { (finding.job) } }
             td.text {
                 code { (finding.code) }
                 @if let Some(fault) = finding.fault { " " span.dim { (fault) } }

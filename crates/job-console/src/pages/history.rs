@@ -33,7 +33,12 @@ pub(crate) enum Past {
     Fires(JobFires),
     /// Fires of the last 24 hours by outcome, and the latest failed ones. The runs of the last hour
     /// by job.
-    Day { counts: BTreeMap<String, u64>, failed: Vec<FireRecord>, hour: JobRuns },
+    Day {
+        counts: BTreeMap<String, u64>,
+        failed: Vec<FireRecord>,
+        hour: JobRuns,
+        dropped: Option<Dropped>,
+    },
     /// Runs of the last 24 hours by job.
     Jobs(Arc<JobRuns>),
     /// Entries of the timeline.
@@ -69,6 +74,32 @@ pub(crate) struct JobFires {
     pub(crate) has_older: bool,
     /// True if the only fire has more items than rows that a page is made of.
     pub(crate) is_cut: bool,
+    pub(crate) dropped: Option<Dropped>,
+}
+
+/// Records that processes dropped because they could not store them in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    pub(crate) records: u64,
+    /// Time of the first one.
+    pub(crate) first: Timestamp,
+    /// Time of the last one.
+    pub(crate) last: Timestamp,
+}
+
+impl Dropped {
+    /// Returns the records that are missing in an interval.
+    pub(crate) async fn of(
+        history: &History,
+        from: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> job_history::Result<Option<Self>> {
+        let all = history.drops(from, until).await?;
+        let first = all.iter().map(|row| row.first).min();
+        let last = all.iter().map(|row| row.last).max();
+        let records = all.iter().map(|row| row.dropped).sum();
+        Ok(first.zip(last).map(|(first, last)| Self { records, first, last }))
+    }
 }
 
 impl From<FirePage> for JobFires {
@@ -80,7 +111,7 @@ impl From<FirePage> for JobFires {
         if whole > 0 {
             rows.truncate(whole);
         }
-        Self { is_cut: has_older && whole == 0, rows, has_older }
+        Self { is_cut: has_older && whole == 0, rows, has_older, dropped: None }
     }
 }
 
@@ -99,12 +130,12 @@ impl Past {
             match view {
                 View::Overview => day(history, now).await,
                 View::Job(job, Tab::Now | Tab::Runs) => {
-                    let query = of_job(job.as_str(), address);
-                    Ok(Self::Fires(history.fires(&query, ROWS, None).await?.into()))
+                    Ok(Self::Fires(fires_of(history, job.as_str(), address).await?))
                 }
                 View::Timeline(filter) => Ok(Self::Timeline(Recorded::of(history, filter).await?)),
                 View::Jobs => Ok(Self::Jobs(namespace.last_day.runs(history, now, max_age).await?)),
                 View::Job(_, Tab::Schedule | Tab::Placement | Tab::Configuration)
+                | View::Outcome(_)
                 | View::Running
                 | View::Servers
                 | View::Server(_)
@@ -132,11 +163,25 @@ fn of_job(job: &str, address: &Address) -> FireQuery {
     if let Some(outcome) = address.value("outcome") {
         query = query.outcome(FireOutcome::new(outcome));
     }
-    let until = address.value("until").and_then(|time| time.parse::<Timestamp>().ok());
-    match until {
+    match until_of(address) {
         Some(until) => query.until(until),
         None => query,
     }
+}
+
+fn until_of(address: &Address) -> Option<Timestamp> {
+    address.value("until")?.parse().ok()
+}
+
+async fn fires_of(
+    history: &History,
+    job: &str,
+    address: &Address,
+) -> job_history::Result<JobFires> {
+    let fires = JobFires::from(history.fires(&of_job(job, address), ROWS, None).await?);
+    // Earlier gaps are shown beside the earlier fires.
+    let from = fires.rows.last().filter(|_| fires.has_older).map(|row| row.fire);
+    Ok(JobFires { dropped: Dropped::of(history, from, until_of(address)).await?, ..fires })
 }
 
 /// The last answer for the runs of the last 24 hours by job.
@@ -196,7 +241,8 @@ async fn day(history: &History, now: Timestamp) -> job_history::Result<Past> {
     }
     failed.sort_by_key(|fire| Reverse(fire.fire));
     failed.truncate(10);
-    Ok(Past::Day { counts, failed, hour: runs_since(history, now, 1).await? })
+    let hour = runs_since(history, now, 1).await?;
+    Ok(Past::Day { counts, failed, hour, dropped: Dropped::of(history, Some(from), None).await? })
 }
 
 #[cfg(test)]

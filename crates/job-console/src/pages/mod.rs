@@ -20,6 +20,7 @@ mod job;
 mod jobs;
 mod locale;
 mod nodes;
+mod outcome;
 mod overview;
 mod preferences;
 mod prefs;
@@ -73,7 +74,7 @@ pub(crate) use history::LastDay;
 pub(crate) use stream::Streams;
 
 /// Pages that a viewer may see, below the root of the console.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "/n/{namespace}",
     "/n/{namespace}/jobs",
     "/n/{namespace}/jobs/{job}",
@@ -81,6 +82,7 @@ const PAGES: [&str; 17] = [
     "/n/{namespace}/jobs/{job}/schedule",
     "/n/{namespace}/jobs/{job}/placement",
     "/n/{namespace}/jobs/{job}/configuration",
+    "/n/{namespace}/outcome",
     "/n/{namespace}/running",
     "/n/{namespace}/servers",
     "/n/{namespace}/servers/{server}",

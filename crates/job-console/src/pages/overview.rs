@@ -12,7 +12,9 @@ use super::history::{Past, Runs};
 use super::reasons;
 use super::shell::{Body, Section};
 use super::summary::{Since, late, moment};
-use super::widgets::{attention_class, empty, history_fault, outcome_class, pill, since};
+use super::widgets::{
+    attention_class, empty, history_fault, history_gap, outcome_class, pill, since,
+};
 
 /// Maximum number of listed jobs that need attention, and of those that fail at times. The list of
 /// jobs has them all.
@@ -212,7 +214,8 @@ fn day(cx: &Cx<'_>, past: &Past) -> Markup {
             Some("ejob console --history sqlite:history.db"),
         ),
         Past::Failed(fault) => history_fault(cx, fault),
-        Past::Day { counts, failed, .. } => html! {
+        Past::Day { counts, failed, dropped, .. } => html! {
+            (history_gap(cx, *dropped))
             (outcomes(cx, counts))
             @if failed.is_empty() { p.dim { (lang.no_failures()) } } @else { (failures(cx, failed)) }
         },

@@ -114,6 +114,9 @@ fn chinese(why: &WhyNot) -> Option<String> {
         WhyNot::Paused { servers, all: false } => {
             format!("部分服务器已暂停，其分片在恢复之前不会启动：{}", servers.join("；"))
         }
+        WhyNot::ServersDisabled { servers } => {
+            format!("部分服务器已禁用，其实例不分配分片：{}", servers.join("；"))
+        }
         WhyNot::NoLeader => "没有主节点，因此分片未分配".to_owned(),
         WhyNot::Resharding => "已请求重新分片，完成之前 Java 实例不会启动任何分片".to_owned(),
         WhyNot::NoSuchItem => "该作业没有此分片".to_owned(),

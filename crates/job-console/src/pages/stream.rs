@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::{FutureExt as _, Stream, stream};
 use jiff::Timestamp;
-use operations::Updates;
+use operations::{LiveNamespace, Updates};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep};
 
@@ -36,6 +36,9 @@ use crate::problem::{Answer, Problem};
 const MAX_STREAMS: usize = 512;
 /// Minimum distance of two updates of a page.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// Minimum distance of two updates of the numbers beside the sections, which depend on all jobs. A
+/// shorter one would render and draw each page of a job at the changes of all others.
+const FRAME_INTERVAL: Duration = Duration::from_secs(1);
 /// Time after which the server sends a beat if nothing has changed. The browser takes a stream for
 /// cut that is silent for two seconds.
 const BEAT: Duration = Duration::from_millis(500);
@@ -63,7 +66,10 @@ impl Default for Streams {
 struct Follower {
     request: PageRequest,
     view: View,
+    /// Changes of what the page is about: of its job, or of all jobs.
     updates: Updates,
+    /// Changes of all jobs, for the frame of the page.
+    frame: Updates,
     /// Changes of the stored state of watchers.
     watched: watch::Receiver<u64>,
     /// Last answer of the history. Nothing is sent before the first one.
@@ -104,7 +110,8 @@ pub(super) async fn stream(
     // The menu with the sign-out is no part of the stream.
     let asked = Asked { is_stream: true, address, root, prefs, caller, can_sign_out: false, now };
     let follower = Follower {
-        updates: namespace.live.updates(INTERVAL),
+        updates: updates_of(&view, &namespace.live),
+        frame: namespace.live.updates(FRAME_INTERVAL),
         watched: namespace.alerts.stored.changes(),
         request: PageRequest { asked, namespace, namespaces },
         view,
@@ -117,6 +124,13 @@ pub(super) async fn stream(
     };
     let headers = [("x-accel-buffering", "no")];
     Ok((headers, Sse::new(follower.events())).into_response())
+}
+
+fn updates_of(view: &View, live: &LiveNamespace) -> Updates {
+    match view.job() {
+        Some(job) => live.job_updates(job, INTERVAL),
+        None => live.updates(INTERVAL),
+    }
 }
 
 impl Follower {
@@ -148,6 +162,7 @@ impl Follower {
                     return (Event::default().event("end").data("closed"), true);
                 }
             }
+            Some(_) = self.frame.next(), if self.past.is_some() => {}
             // The number of violations is in the frame of each page.
             Ok(()) = self.watched.changed(), if self.past.is_some() => {
                 sleep(INTERVAL).await;
@@ -286,6 +301,7 @@ mod tests {
         let mut follower = Follower {
             view: View::at(&asked.address).unwrap(),
             updates: namespace.live.updates(INTERVAL),
+            frame: namespace.live.updates(FRAME_INTERVAL),
             watched: namespace.alerts.stored.changes(),
             request: PageRequest { asked, namespace, namespaces: Arc::default() },
             past: None,

@@ -8,6 +8,7 @@ use operations::{JobSnapshot, LiveNamespace};
 
 use super::cx::Cx;
 use super::history::Past;
+use super::outcome::{self, Outcome};
 use super::query::Address;
 use super::shell::Body;
 use super::{about, alerts, audit, doctor, job, jobs, nodes, overview, running, servers, timeline};
@@ -20,6 +21,7 @@ pub(crate) enum View {
     Overview,
     Jobs,
     Job(JobName, Tab),
+    Outcome(Outcome),
     Running,
     Servers,
     Server(ServerIp),
@@ -69,6 +71,7 @@ impl View {
             ["jobs"] => Self::Jobs,
             ["jobs", name] => Self::Job(job(name)?, Tab::Now),
             ["jobs", name, word] if let Some(tab) = tab(word) => Self::Job(job(name)?, tab),
+            ["outcome"] => Self::Outcome(Outcome::of(address)?),
             ["running"] => Self::Running,
             ["servers"] => Self::Servers,
             ["servers", ip] => Self::Server(ServerIp::new(ip).map_err(operations::Error::from)?),
@@ -87,11 +90,12 @@ impl View {
     }
 
     /// Returns the job that the page is about.
-    fn job(&self) -> Option<&JobName> {
+    pub(crate) fn job(&self) -> Option<&JobName> {
         match self {
             Self::Job(job, _) | Self::Registry(Some(job)) => Some(job),
             Self::Overview
             | Self::Jobs
+            | Self::Outcome(_)
             | Self::Running
             | Self::Servers
             | Self::Server(_)
@@ -107,12 +111,17 @@ impl View {
     /// Returns the snapshots that the page shows, beyond the summaries.
     pub(crate) fn snapshots(&self, namespace: &Namespace) -> Answer<Snapshots> {
         if let Some(job) = self.job() {
-            let job = namespace.job(job)?;
+            // Leftovers without a configuration are no job, but have nodes.
+            let job = if let Self::Registry(_) = self {
+                namespace.nodes(job)?
+            } else {
+                namespace.job(job)?
+            };
             return Ok(Snapshots(BTreeMap::from([(job.job().clone(), job)])));
         }
         let live = &namespace.live;
         let all = match self {
-            Self::Timeline(_) | Self::Audit => live.jobs(),
+            Self::Outcome(_) | Self::Timeline(_) | Self::Audit => live.jobs(),
             Self::Server(ip) => jobs_of(live, ip),
             Self::Overview
             | Self::Jobs
@@ -133,6 +142,7 @@ impl View {
             Self::Overview => Ok(overview::page(cx, past)),
             Self::Jobs => Ok(jobs::page(cx, past)),
             Self::Job(name, tab) => job::page(cx, jobs.one(name)?, *tab, past),
+            Self::Outcome(outcome) => Ok(outcome::page(cx, jobs, outcome)),
             Self::Running => Ok(running::page(cx)),
             Self::Servers => Ok(servers::page(cx)),
             Self::Server(ip) => servers::server_page(cx, jobs, ip),

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use operations::{Attention, ItemBrief, ItemState, JobLine, JobState};
 
 use super::cx::Cx;
+use super::history::Dropped;
 use super::summary::Since;
 use crate::access::Permission;
 
@@ -14,6 +15,18 @@ pub(crate) const PAGE: usize = 50;
 /// Returns the reason why the history does not answer.
 pub(crate) fn history_fault(cx: &Cx<'_>, fault: &str) -> Markup {
     html! { p.why.bad { (cx.lang().history_failed()) " " span lang="en" { (fault) } } }
+}
+
+/// Returns the records that the history lacks, so that a missing run is not taken for one that was
+/// not started.
+pub(crate) fn history_gap(cx: &Cx<'_>, dropped: Option<Dropped>) -> Markup {
+    let Some(Dropped { records, first, last }) = dropped else { return html! {} };
+    html! {
+        p.why {
+            b { (cx.lang().history_lacks(records)) } " "
+            (cx.when(first, None)) " – " (cx.when(last, None)) ". " (cx.lang().history_lacks_hint())
+        }
+    }
 }
 
 /// Returns a state as a coloured word. The style sheet puts a sign before it.

@@ -33,7 +33,14 @@ async fn action_on_all_matching_jobs_is_shown_then_performed_and_recorded() {
     let answer = world.post(PAUSE, &form).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
     let location = answer.headers["location"].to_str().unwrap();
-    assert_eq!(location, "../../../n/orders/jobs?q=e&server=10.0.0.1&changed=6");
+    let outcome = location.strip_prefix("../../..").unwrap();
+    assert!(outcome.starts_with("/n/orders/outcome?act=pause&who=console&from="), "{outcome}");
+    world.until(&outcome[1..], |page| page.matches(">changed<").count() == 3).await;
+    let page = world.get(outcome).await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    for expected in ["3 in all", "data repair", "server 10.0.0.1", "jobs/wide\">wide</a>"] {
+        assert!(page.contains(expected), "{expected}: {page}");
+    }
     assert!(is_paused(&world, "report").await && is_paused(&world, "wide").await);
     let record = world.job("wide").await;
     let record = record.audit().next_back().unwrap();
@@ -54,6 +61,27 @@ async fn changed_set_of_jobs_is_shown_again_instead_of_changed() {
         assert!(answer.status.is_client_error(), "{form}");
     }
     assert!(!is_paused(&world, "report").await);
+}
+
+#[tokio::test]
+async fn outcome_of_requests_to_run_shows_the_progress_of_each_job() {
+    let world = World::with_jobs().await;
+    let preview = world.get("/n/orders/act/run?q=report").await.text;
+    let form = format!("digest={}&why=data+repair", digest_of(&preview));
+    let answer = world.post("/n/orders/act/run?q=report", &form).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    let outcome = answer.headers["location"].to_str().unwrap().strip_prefix("../../../").unwrap();
+    world.until(outcome, |page| page.contains("0 waiting · 0 running")).await;
+    let page = world.get(&format!("/{outcome}")).await.text;
+    assert!(page.contains("jobs/report?request=op-"), "{page}");
+    for (address, fault) in [
+        ("/n/orders/outcome", "who is missing; valid is the address"),
+        ("/n/orders/outcome?who=a&act=b&from=c&until=d", "from is &quot;c&quot;; valid is a UTC"),
+    ] {
+        let answer = world.get(address).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+        assert!(answer.text.contains(fault), "{}", answer.text);
+    }
 }
 
 #[tokio::test]

@@ -76,11 +76,11 @@ async fn cells_of_items_are_shown_in_pages() {
     assert!(world.registry.connect().commit(txn).await.unwrap().is_committed());
     world.until("n/orders/jobs", |page| page.contains("j-huge")).await;
     let page = world.get("/n/orders/jobs/huge").await.text;
-    assert_eq!(page.matches("<li id=\"i-").count(), 1_000);
+    assert_eq!(page.matches("id=\"i-").count(), 1_000);
     assert!(page.contains("Page 1 of 3") && page.contains("2500 items"), "{page}");
     let last = world.get("/n/orders/jobs/huge?page=3").await.text;
-    assert_eq!(last.matches("<li id=\"i-").count(), 500);
-    assert!(last.contains("<li id=\"i-2499\">"), "{last}");
+    assert_eq!(last.matches("id=\"i-").count(), 500);
+    assert!(last.contains("id=\"i-2499\""), "{last}");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Repairs of findings by forms.
 
 use axum::http::StatusCode;
-use coordination::{JobConfig, JobName, Layout, NodeKind, encode_config};
+use coordination::{JobConfig, JobName, Layout, NodeKind, ServerIp, encode_config};
 use reg_center::{Lifetime, RegistryCenter as _, Txn};
 
 use super::markup::faults;
@@ -58,4 +58,17 @@ async fn repair_is_shown_then_applied_and_recorded() {
     let record = world.job("report").await;
     let record = record.audit().next_back().unwrap();
     assert_eq!((&*record.why, &*record.act), ("left over", "fix"));
+}
+
+#[tokio::test]
+async fn doctor_names_leftovers_without_a_configuration_and_leads_to_their_nodes() {
+    let world = World::empty().await;
+    let job = JobName::new("gone").unwrap();
+    let server = Layout::new(&job).path(&NodeKind::Server(ServerIp::new("10.0.0.9").unwrap()));
+    let txn = Txn::new().create(server, Vec::new(), Lifetime::Persistent);
+    world.registry.connect().commit(txn).await.unwrap();
+    world.until("n/orders/doctor", |page| page.contains(">no-config<")).await;
+    let page = world.get("/n/orders/doctor").await.text;
+    assert!(page.contains("n/orders/registry/gone\">gone</a>"), "{page}");
+    assert_eq!(world.get("/n/orders/registry/gone").await.status, StatusCode::OK);
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use coordination::{JobName, ServerIp};
+use coordination::{JobConfig, JobName, Layout, NodeKind, ServerIp, encode_config};
 use http_body_util::BodyExt as _;
 use job_console::Console;
 use operations::{By, Scope};
-use reg_center::MemoryRegistry;
+use reg_center::{Lifetime, MemoryRegistry, RegistryCenter as _, Txn};
 use sharding::ShardingItem;
 use tokio::time::Instant;
 use tower::ServiceExt as _;
@@ -46,6 +46,25 @@ async fn stream_sends_the_page_then_only_changed_fragments() {
     assert!(!changes.contains("id=\"content\""), "the whole page was sent: {changes}");
     assert!(!changes.contains("<tr id=\"j-wide\">"), "an equal row was sent: {changes}");
     elements(&changes).unwrap();
+}
+
+#[tokio::test]
+async fn page_of_a_job_gets_the_numbers_of_other_jobs_and_nothing_else_of_them() {
+    let world = World::with_jobs().await;
+    let mut stream = Events::of(&world, "n/orders/jobs/report/configuration").await;
+    assert!(stream.next().await.contains("id=\"content\""));
+    let other = JobName::new("other").unwrap();
+    let config = Layout::new(&other).path(&NodeKind::Config);
+    let create =
+        Txn::new().create(config, encode_config(&JobConfig::new(other, 3)), Lifetime::Persistent);
+    world.registry.connect().commit(create).await.unwrap();
+    let mut changes = String::new();
+    while !changes.contains("<b class=\"n\">4</b>") {
+        let change = markup(&stream.next_change().await);
+        assert!(change.starts_with("<template><nav id=\"nav\""), "{change}");
+        assert_eq!(change.matches("<template>").count(), 1, "{change}");
+        changes.push_str(&change);
+    }
 }
 
 #[tokio::test]

@@ -86,3 +86,28 @@ async fn timeline_names_the_sources_that_it_lacks() {
     assert!(page.contains("The history does not answer:"), "{page}");
     assert_eq!(faults(&page), [""; 0]);
 }
+
+#[tokio::test]
+async fn pages_of_the_past_show_which_records_the_history_lacks() {
+    let world = World::empty().await;
+    create(&world, 1).await;
+    let subscriber = world.history.subscriber();
+    let job = JobName::new("job-000").unwrap();
+    // The writer takes none meanwhile, so that the queue gets full.
+    for n in 0..20_000 {
+        let at = Timestamp::now();
+        let event = JobEvent::BecameLeader { term: n };
+        subscriber.on_event(&JobRecord { job: job.clone(), instance: None, at, event });
+    }
+    let dropped = world.history.stats().dropped;
+    assert!(dropped > 0, "the queue has room for all");
+    world.history.flush(DEADLINE).await.unwrap();
+    let expected = format!("Records that the history lacks: {dropped}, between");
+    for path in [TIMELINE, "/n/orders", "/n/orders/jobs/job-000/runs"] {
+        let page = world.get(path).await.text;
+        assert!(page.contains(&expected), "{path}: {page}");
+        assert_eq!(faults(&page), [""; 0]);
+    }
+    let page = world.get(&format!("{TIMELINE}?until=2020-01-01T00:00")).await.text;
+    assert!(!page.contains("Records that the history lacks"), "{page}");
+}

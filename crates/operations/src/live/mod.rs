@@ -262,7 +262,15 @@ impl LiveNamespace {
     /// as soon as it asks and something has changed.
     #[must_use]
     pub fn updates(&self, interval: Duration) -> Updates {
-        self.shared.subscribers.add(interval)
+        self.shared.subscribers.add(None, interval)
+    }
+
+    /// Subscribes to the changes of one job and of the [`freshness`](Self::freshness), in the
+    /// manner of [`updates`](Self::updates). Changes of other jobs neither cause nor delay an
+    /// update.
+    #[must_use]
+    pub fn job_updates(&self, job: &JobName, interval: Duration) -> Updates {
+        self.shared.subscribers.add(Some(job.clone()), interval)
     }
 }
 

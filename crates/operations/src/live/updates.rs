@@ -60,6 +60,8 @@ impl Updates {
 
 #[derive(Debug)]
 struct Subscriber {
+    /// The only job whose changes the subscriber gets; `None` for all.
+    only: Option<JobName>,
     unseen: Mutex<Unseen>,
     changed: Notify,
 }
@@ -82,19 +84,24 @@ struct All {
 }
 
 impl Subscribers {
-    pub(super) fn add(&self, interval: Duration) -> Updates {
+    /// Adds a subscriber to the changes of one job, or of all.
+    pub(super) fn add(&self, only: Option<JobName>, interval: Duration) -> Updates {
         let mut all = self.0.lock();
         let unseen = Unseen { update: None, is_closed: all.is_closed };
-        let subscriber = Subscriber { unseen: Mutex::new(unseen), changed: Notify::new() };
-        let subscriber = Arc::new(subscriber);
+        let unseen = Mutex::new(unseen);
+        let subscriber = Arc::new(Subscriber { only, unseen, changed: Notify::new() });
         all.subscribers.push(Arc::downgrade(&subscriber));
         Updates { subscriber, interval, last: None }
     }
 
     /// Reports to each subscriber that these jobs, or the freshness, have changed.
     pub(super) fn report(&self, jobs: &BTreeSet<JobName>) {
-        self.0.lock().tell(|unseen| {
-            unseen.update.get_or_insert_default().jobs.extend(jobs.iter().cloned());
+        self.0.lock().notify(|Subscriber { only, .. }, unseen| {
+            let is_wanted = |job: &&JobName| only.as_ref().is_none_or(|only| only == *job);
+            let mut wanted = jobs.iter().filter(is_wanted).peekable();
+            if wanted.peek().is_some() || jobs.is_empty() {
+                unseen.update.get_or_insert_default().jobs.extend(wanted.cloned());
+            }
         });
     }
 
@@ -102,17 +109,48 @@ impl Subscribers {
     pub(super) fn close(&self) {
         let mut all = self.0.lock();
         all.is_closed = true;
-        all.tell(|unseen| unseen.is_closed = true);
+        all.notify(|_, unseen| unseen.is_closed = true);
     }
 }
 
 impl All {
-    fn tell(&mut self, change: impl Fn(&mut Unseen)) {
+    fn notify(&mut self, change: impl Fn(&Subscriber, &mut Unseen)) {
         self.subscribers.retain(|subscriber| {
             let Some(subscriber) = subscriber.upgrade() else { return false };
-            change(&mut subscriber.unseen.lock());
-            subscriber.changed.notify_one();
+            let mut unseen = subscriber.unseen.lock();
+            change(&subscriber, &mut unseen);
+            if unseen.update.is_some() || unseen.is_closed {
+                subscriber.changed.notify_one();
+            }
             true
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn jobs<const N: usize>(names: [&str; N]) -> BTreeSet<JobName> {
+        names.map(|name| JobName::new(name).unwrap()).into()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_of_other_jobs_neither_cause_nor_delay_updates_of_a_job() {
+        let all = Subscribers::default();
+        let report = JobName::new("report").unwrap();
+        let mut updates = all.add(Some(report), Duration::from_millis(100));
+        all.report(&jobs(["other"]));
+        assert_eq!(updates.next().now_or_never(), None);
+        all.report(&jobs(["other", "report"]));
+        let began = Instant::now();
+        assert_eq!(updates.next().await, Some(Update { jobs: jobs(["report"]) }));
+        assert_eq!(began.elapsed(), Duration::ZERO, "the other job's change began no interval");
+        all.report(&jobs([]));
+        assert_eq!(updates.next().await, Some(Update::default()), "the freshness has changed");
+        all.close();
+        assert_eq!(updates.next().await, None);
     }
 }

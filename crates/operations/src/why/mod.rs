@@ -37,6 +37,7 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     }
     reasons.extend(of_members(job));
     reasons.extend(of_paused(job));
+    reasons.extend(of_disabled(job));
     let future = future_fires(job, now);
     let shown = future.iter().take(MAX_ITEMS);
     reasons.extend(shown.map(|(item, fire)| future_fire(job, *item, *fire)));
@@ -156,6 +157,16 @@ fn of_paused(job: &JobSnapshot) -> Option<WhyNot> {
     let live = LiveServers::of(job);
     let servers: Vec<_> = live.paused.iter().filter_map(|ip| held::held_back(job, ip)).collect();
     (!servers.is_empty()).then(|| WhyNot::Paused { servers, all: live.is_paused() })
+}
+
+fn of_disabled(job: &JobSnapshot) -> Option<WhyNot> {
+    // Without an available instance, that reason names all servers.
+    if job.available().is_empty() {
+        return None;
+    }
+    let live = LiveServers::of(job);
+    let servers: Vec<_> = live.disabled.iter().filter_map(|ip| held::held_back(job, ip)).collect();
+    (!servers.is_empty()).then_some(WhyNot::ServersDisabled { servers })
 }
 
 fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {

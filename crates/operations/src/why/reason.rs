@@ -47,6 +47,11 @@ pub enum WhyNot {
         /// True if no other server has live instances, so that no item of the job starts.
         all: bool,
     },
+    /// Some servers are disabled: the items are assigned to the instances of the others.
+    ServersDisabled {
+        /// Disabled servers with live instances: state, and last recorded change.
+        servers: Vec<String>,
+    },
     /// No instance leads, so items are not assigned.
     #[serde(rename = "nobody_leads")]
     NoLeader,
@@ -162,6 +167,10 @@ impl fmt::Display for WhyNot {
                 write!(f, "no instance is available: {}", servers.join("; "))
             }
             Self::Paused { servers, all } => paused(f, servers, *all),
+            Self::ServersDisabled { servers } => {
+                let servers = servers.join("; ");
+                write!(f, "some servers are disabled, and their instances get no items: {servers}")
+            }
             Self::NoLeader => f.write_str("no instance leads, so items are not assigned"),
             Self::Resharding => f.write_str(
                 "resharding is requested, and Java instances start nothing until it is done",

@@ -250,7 +250,7 @@ mod tests {
         let total = u32::try_from(MAX_ITEMS_PER_PLAN).unwrap() + 3;
         let scene = Scene::job(total).member(1).led_by(1).requested();
         let plan = scene.plan(Duty::Resharding).unwrap();
-        let owners = plan.steps.iter().filter(|step| step.sets_owner()).count();
+        let owners = plan.steps.iter().filter_map(Step::assigned).count();
         assert_eq!(owners, MAX_ITEMS_PER_PLAN);
         assert!(plan.to_string().ends_with("3 pending"), "{}", plan.reason);
     }

@@ -131,9 +131,10 @@ impl Step {
         }
     }
 
-    /// Returns true if the step assigns an item to an owner.
-    pub(crate) fn sets_owner(&self) -> bool {
-        matches!(self.node, NodeKind::Owner(_)) && self.data().is_some()
+    /// Returns the item that the step assigns to an owner.
+    pub(crate) fn assigned(&self) -> Option<ShardingItem> {
+        let NodeKind::Owner(item) = self.node else { return None };
+        self.data().map(|_| item)
     }
 
     pub(crate) fn registers(&self) -> bool {

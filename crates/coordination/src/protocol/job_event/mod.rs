@@ -2,14 +2,17 @@
 //!
 //! | file | content |
 //! |---|---|
+//! | `item_ranges` | items as ranges |
 //! | `reasons` | reasons and durations in the events |
 //! | `text` | events as text |
 
+mod item_ranges;
 mod reasons;
 mod text;
 
 use sharding::{InstanceId, ShardingItem};
 
+pub use self::item_ranges::ItemRanges;
 pub use self::reasons::{ClockDifference, DropReason, MissReason, Outage};
 
 use crate::{FencingToken, FireRange, FireTime, Gap, Outcome, RunSource};
@@ -83,6 +86,8 @@ pub enum JobEvent {
     Resharded {
         /// Number of items that changed their owner.
         moved: usize,
+        /// These items.
+        items: ItemRanges,
         /// Number of pending items, which move once their runs end.
         deferred: usize,
         /// Number of instances that items were assigned to.

@@ -19,9 +19,13 @@ impl fmt::Display for JobEvent {
             }
             Self::BecameLeader { term } => write!(f, "became leader in term {term}"),
             Self::LostLeadership => f.write_str("is no longer the leader"),
-            Self::Resharded { moved, deferred, instances, reason } => {
+            Self::Resharded { moved, items, deferred, instances, reason } => {
                 write!(f, "resharded for {}: ", counted(*instances, "instance"))?;
-                write!(f, "{} moved, {deferred} pending ({reason})", counted(*moved, "item"))
+                write!(f, "{} moved", counted(*moved, "item"))?;
+                if *moved > 0 {
+                    write!(f, ": {items}")?;
+                }
+                write!(f, "; {deferred} pending ({reason})")
             }
             Self::Claimed { item, fire, source, token } => {
                 write!(f, "claimed item {item} for the fire of {fire}: {source}, token {token}")
@@ -86,8 +90,9 @@ mod tests {
         let item = ShardingItem::new(3);
         let instance = || InstanceId::new("10.0.0.1@-@7");
         let (source, token) = (RunSource::Normal, FencingToken(4));
-        let resharded = |moved, deferred, instances| JobEvent::Resharded {
-            moved,
+        let resharded = |moved: &[u32], deferred, instances| JobEvent::Resharded {
+            moved: moved.len(),
+            items: moved.iter().copied().map(ShardingItem::new).collect(),
             deferred,
             instances,
             reason: "an instance joined".to_owned(),
@@ -108,12 +113,16 @@ mod tests {
                 "item 3 failed for the fire of 2024-02-29T12:00:00Z: NORMAL, token 4",
             ),
             (
-                resharded(1, 0, 1),
-                "resharded for 1 instance: 1 item moved, 0 pending (an instance joined)",
+                resharded(&[], 2, 1),
+                "resharded for 1 instance: 0 items moved; 2 pending (an instance joined)",
             ),
             (
-                resharded(2, 1, 3),
-                "resharded for 3 instances: 2 items moved, 1 pending (an instance joined)",
+                resharded(&[4], 0, 1),
+                "resharded for 1 instance: 1 item moved: 4; 0 pending (an instance joined)",
+            ),
+            (
+                resharded(&[0, 1, 5], 1, 3),
+                "resharded for 3 instances: 3 items moved: 0-1, 5; 1 pending (an instance joined)",
             ),
             (JobEvent::LostLeadership, "is no longer the leader"),
             (JobEvent::Suspended, "the connection to the registry is lost"),

@@ -5,7 +5,7 @@ mod gantt;
 mod items;
 mod now;
 mod placement;
-mod request;
+pub(super) mod request;
 mod runs;
 mod schedule;
 

@@ -49,42 +49,74 @@ fn of_record(
     record: &AuditRecord,
 ) -> Markup {
     let (lang, zone) = (cx.lang(), line.time_zone.as_deref());
-    let targets = AuditTargets::of(&record.target);
-    let unread = job.view().requests().find(|(id, _)| *id == record.id).map(|(_, items)| items);
-    let mut asked: Vec<(Progress, &ItemBrief)> = items
-        .iter()
-        .filter(|item| targets.has_item(item.item))
-        .map(|item| (progress(unread, record.at_ms, item), item))
-        .collect();
-    asked.sort_by_key(|(progress, item)| (*progress, item.item));
-    let count = |wanted| asked.iter().filter(|(progress, _)| *progress == wanted).count();
-    let (waiting, running, failed) =
-        (count(Progress::Waiting), count(Progress::Running), count(Progress::Failed));
-    let (succeeded, unknown) = (count(Progress::Succeeded), count(Progress::Unknown));
-    let class = if waiting + running > 0 {
-        "why neutral"
-    } else if failed > 0 {
-        "why bad"
-    } else if unknown > 0 || targets.is_cut() || asked.is_empty() {
-        "why neutral"
-    } else {
-        "why good"
-    };
-    let more = asked.len().saturating_sub(MAX_ITEMS);
+    let asked = Asked::of(job, items, record);
+    let more = asked.items.len().saturating_sub(MAX_ITEMS);
     html! {
-        section class=(class) aria-label=(lang.request()) {
+        section class=(asked.class()) aria-label=(lang.request()) {
             div {
                 b { (lang.request()) } " " (lang.by(&record.who)) " "
                 @if let Some(at) = moment(Some(record.at_ms)) { (cx.when(at, zone)) }
                 ": " (record.why) br;
-                @if asked.is_empty() { (lang.asked_instances()) " " (record.target) }
-                @else { (lang.request_progress(waiting, running, succeeded, failed)) }
-                @if unknown > 0 { " · " (lang.request_unknown(unknown)) }
-                @if targets.is_cut() { br; (lang.request_is_cut()) }
-                ul.entries { @for (_, item) in asked.iter().take(MAX_ITEMS) { (entry(cx, item)) } }
+                @if asked.items.is_empty() { (lang.asked_instances()) " " (record.target) }
+                @else { (asked.progress(cx)) }
+                @if asked.is_cut { br; (lang.request_is_cut()) }
+                ul.entries { @for (_, item) in asked.items.iter().take(MAX_ITEMS) { (entry(cx, item)) } }
                 @if more > 0 { p.dim { (lang.and_more(more)) } }
             }
             div.acts { a.button href=(cx.with(&[("request", "")])) { (lang.close()) } }
+        }
+    }
+}
+
+/// The items of a request with their progress, those that need attention first.
+pub(in crate::pages) struct Asked<'a> {
+    items: Vec<(Progress, &'a ItemBrief)>,
+    /// The record does not name all items.
+    is_cut: bool,
+}
+
+impl<'a> Asked<'a> {
+    pub(in crate::pages) fn of(
+        job: &JobSnapshot,
+        items: &'a [ItemBrief],
+        record: &AuditRecord,
+    ) -> Self {
+        let targets = AuditTargets::of(&record.target);
+        let unread = job.view().requests().find(|(id, _)| *id == record.id);
+        let unread = unread.map(|(_, items)| items);
+        let asked = items.iter().filter(|item| targets.has_item(item.item));
+        let asked = asked.map(|item| (progress(unread, record.at_ms, item), item));
+        let mut items: Vec<_> = asked.collect();
+        items.sort_by_key(|(progress, item)| (*progress, item.item));
+        Self { items, is_cut: targets.is_cut() }
+    }
+
+    fn count(&self, wanted: Progress) -> usize {
+        self.items.iter().filter(|(progress, _)| *progress == wanted).count()
+    }
+
+    fn class(&self) -> &'static str {
+        let is_open = self.count(Progress::Waiting) + self.count(Progress::Running) > 0;
+        if is_open {
+            "why neutral"
+        } else if self.count(Progress::Failed) > 0 {
+            "why bad"
+        } else if self.count(Progress::Unknown) > 0 || self.is_cut || self.items.is_empty() {
+            "why neutral"
+        } else {
+            "why good"
+        }
+    }
+
+    /// Returns the numbers of items by their progress.
+    pub(in crate::pages) fn progress(&self, cx: &Cx<'_>) -> Markup {
+        let n = |progress| self.count(progress);
+        let (waiting, running) = (n(Progress::Waiting), n(Progress::Running));
+        let (succeeded, failed) = (n(Progress::Succeeded), n(Progress::Failed));
+        let unknown = n(Progress::Unknown);
+        html! {
+            (cx.lang().request_progress(waiting, running, succeeded, failed))
+            @if unknown > 0 { " · " (cx.lang().request_unknown(unknown)) }
         }
     }
 }

@@ -10,7 +10,8 @@ use crate::pages::cx::Cx;
 use crate::pages::history::Past;
 use crate::pages::shell::choice;
 use crate::pages::widgets::{
-    Column, PAGE, between, empty, history_fault, instance, live_table, outcome_class, pill,
+    Column, PAGE, between, empty, history_fault, history_gap, instance, live_table, outcome_class,
+    pill,
 };
 
 /// Maximum number of item numbers in a row.
@@ -36,6 +37,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
     html! {
         (filters(cx, job))
         @if let Some(fire) = chosen { (cx.live("fire", &one_fire(cx, job, fire))) }
+        (cx.live("gap", &history_gap(cx, found.dropped)))
         section.card aria-label=(lang.runs()) {
             @if all.is_empty() { (cx.live("fires", &empty(&lang.no_runs(), &lang.no_runs_hint(), None))) }
             @else {

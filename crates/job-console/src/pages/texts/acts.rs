@@ -16,6 +16,7 @@ messages! {
         | "匹配筛选条件的作业已变化。请检查后重新确认。";
     no_job_matches() "No job matches the filters." | "没有匹配筛选条件的作业。";
     result() "Result" | "结果";
+    changed() "changed" | "已更改";
     back() "Back" | "返回";
     cancel() "Cancel" | "取消";
     will_change() "Changes" | "更改";

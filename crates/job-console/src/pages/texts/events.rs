@@ -23,6 +23,17 @@ const SENTENCES: &[(&str, &str, &str)] = &[
     ("lost_leadership", "is no longer the leader", "不再是主节点"),
     (
         "resharded",
+        "resharded for {}: {} moved: {}; {} pending ({})",
+        "为 {0*}重新分片：{1*}移动：{2*}；{3} 个待移动（{4*}）",
+    ),
+    (
+        "resharded",
+        "resharded for {}: {} moved; {} pending ({})",
+        "为 {0*}重新分片：{1*}移动；{2} 个待移动（{3*}）",
+    ),
+    // Earlier versions have not named the items.
+    (
+        "resharded",
         "resharded for {}: {} moved, {} pending ({})",
         "为 {0*}重新分片：{1*}移动，{2} 个待移动（{3*}）",
     ),
@@ -115,6 +126,7 @@ const PARTS: &[(&str, &str)] = &[
     ("1 instance", "1 个实例"),
     ("{} instances", "{0} 个实例"),
     ("{} items", "{0} 个分片"),
+    ("{} and {} more", "{0} 和另外 {1} 个"),
     ("1 item", "1 个分片"),
     ("the available instances changed", "可用实例已变化"),
     ("the number of items changed", "分片数已变化"),
@@ -206,8 +218,9 @@ mod tests {
         let reason = || "§".to_owned();
         let missed = |item, reason| JobEvent::Missed { item, fire, reason };
         let orphaned = |failover| JobEvent::Orphaned { item, fire, holder: instance(), failover };
-        let resharded = |moved, instances, reason: &str| JobEvent::Resharded {
-            moved,
+        let resharded = |moved: u32, instances, reason: &str| JobEvent::Resharded {
+            moved: moved as usize,
+            items: (0..moved).map(|n| ShardingItem::new(2 * n)).collect(),
             deferred: 1,
             instances,
             reason: reason.to_owned(),
@@ -232,7 +245,8 @@ mod tests {
             resharded(2, 3, "the strategy changed"),
             resharded(2, 3, "resharding was requested"),
             resharded(2, 3, "no items are assigned yet"),
-            resharded(2, 3, "owners differ from the assignment"),
+            resharded(0, 3, "owners differ from the assignment"),
+            resharded(30, 3, "owners differ from the assignment"),
             JobEvent::Fenced { item, token },
             JobEvent::MisfireNoted { item, waiting: waiting(1) },
             JobEvent::MisfireNoted { item, waiting: waiting(5) },
@@ -276,8 +290,11 @@ mod tests {
         }
         // An anomaly is a path and a free text: it has no words to translate.
         kinds.insert("anomaly");
-        assert_eq!(kinds, BTreeSet::from(EVENTS));
+        assert_eq!(kinds, BTreeSet::from(EVENTS.map(|kind| kind.word)));
         let shown = chinese(&resharded(2, 3, "the strategy changed"));
+        assert_eq!(shown, "为 3 个实例重新分片：2 个分片移动：0, 2；1 个待移动（策略已变化）");
+        let earlier = "resharded for 3 instances: 2 items moved, 1 pending (the strategy changed)";
+        let shown = Lang::Chinese.event("resharded", earlier);
         assert_eq!(shown, "为 3 个实例重新分片：2 个分片移动，1 个待移动（策略已变化）");
     }
 

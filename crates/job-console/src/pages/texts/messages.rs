@@ -88,6 +88,11 @@ messages! {
         "The console shows runs of the past if it knows the store to which the instances write them:"
         | "若控制台知道实例写入运行记录的存储，即可显示过去的运行：";
     history_failed() "The history does not answer:" | "历史存储没有响应：";
+    history_lacks(records: u64)
+        "Records that the history lacks: {records}, between" | "历史记录缺少 {records} 条，时间范围：";
+    history_lacks_hint()
+        "A process could not store them in time: runs and events of that time can be missing."
+        | "进程未能及时写入，此期间的运行和事件可能缺失。";
     no_match() "Nothing matches" | "没有匹配项";
     show_all() "Show all" | "显示全部";
     first_items(n: usize) "The fire has more items; these are {n} of them." | "该触发还有更多分片，此处显示其中 {n} 个。";

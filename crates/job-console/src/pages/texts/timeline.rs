@@ -1,6 +1,7 @@
 //! Texts of the timeline.
 
 use crate::pages::locale::{Lang, messages};
+use crate::pages::timeline::EventKind;
 
 messages! {
     timeline() "Timeline" | "时间线";
@@ -31,29 +32,10 @@ impl Lang {
         match kind {
             "operator" => self.pick("operator action", "操作"),
             "configuration" => self.pick("configuration replaced", "配置被替换"),
-            "missed" => self.pick("fire missed", "漏掉的触发"),
-            "misfire_noted" => self.pick("misfire", "错过触发"),
-            "gap" => self.pick("gap", "空档"),
-            "orphaned" => self.pick("run orphaned", "运行等待接管"),
-            "resharded" => self.pick("resharded", "重新分片"),
-            "became_leader" => self.pick("leader elected", "选出主节点"),
-            "lost_leadership" => self.pick("leadership lost", "失去主节点身份"),
-            "joined" => self.pick("instance joined", "实例加入"),
-            "left" => self.pick("instance left", "实例离开"),
-            "suspended" => self.pick("connection lost", "连接中断"),
-            "reconnected" => self.pick("connection restored", "连接恢复"),
-            "session_lost" => self.pick("session lost", "会话失效"),
-            "session_started" => self.pick("session started", "会话开始"),
-            "fenced" => self.pick("run fenced", "运行被隔离"),
-            "config_rejected" => self.pick("configuration rejected", "配置被拒绝"),
-            "request_dropped" => self.pick("request dropped", "请求被丢弃"),
-            "commit_refused" => self.pick("commit refused", "提交被拒绝"),
-            "strategy_failed" => self.pick("strategy failed", "分片策略失败"),
-            "anomaly" => self.pick("node unreadable", "节点不可读"),
-            "clock_differs" => self.pick("clock differs", "时钟偏差"),
-            "clock_agrees" => self.pick("clock agrees", "时钟一致"),
-            "stopped" => self.pick("job stopped", "作业停止"),
-            other => self.outcome(other),
+            other => match EventKind::of(other) {
+                Some(EventKind { label: [english, chinese], .. }) => self.pick(english, chinese),
+                None => self.outcome(other),
+            },
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::cmp::Reverse;
 
-use coordination::AuditRecord;
+use coordination::{AuditRecord, FormerConfigs};
 use jiff::Timestamp;
 use job_history::{EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History};
 use operations::JobSnapshot;
 
 use super::Filter;
+use crate::pages::history::Dropped;
 use crate::pages::widgets::{FAILURES, PAGE};
 
 /// Maximum number of rows that are read from each source.
@@ -17,31 +18,53 @@ const ROWS: u32 = 500;
 pub(super) const OPERATOR: &str = "operator";
 /// Kind of the entry of a replaced configuration.
 pub(super) const CONFIGURATION: &str = "configuration";
-/// Events of the history that are entries, in the order of the filter: the words of
-/// [`JobEvent::name`](coordination::JobEvent::name) without claims and completions.
-pub(crate) const EVENTS: [&str; 22] = [
-    "missed",
-    "misfire_noted",
-    "gap",
-    "orphaned",
-    "resharded",
-    "became_leader",
-    "lost_leadership",
-    "joined",
-    "left",
-    "suspended",
-    "reconnected",
-    "session_lost",
-    "session_started",
-    "fenced",
-    "config_rejected",
-    "request_dropped",
-    "commit_refused",
-    "strategy_failed",
-    "anomaly",
-    "clock_differs",
-    "clock_agrees",
-    "stopped",
+/// A kind of event that is an entry of the timeline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventKind {
+    /// Word of [`JobEvent::name`](coordination::JobEvent::name).
+    pub(crate) word: &'static str,
+    /// Class of the style.
+    pub(crate) class: &'static str,
+    /// The kind in words, in English and Chinese.
+    pub(crate) label: [&'static str; 2],
+}
+
+impl EventKind {
+    const fn new(word: &'static str, class: &'static str, label: [&'static str; 2]) -> Self {
+        Self { word, class, label }
+    }
+
+    /// Returns the kind with this word.
+    pub(crate) fn of(word: &str) -> Option<&'static Self> {
+        EVENTS.iter().find(|kind| kind.word == word)
+    }
+}
+
+/// Events of the history that are entries, in the order of the filter: all but claims and
+/// completions.
+pub(crate) const EVENTS: [EventKind; 22] = [
+    EventKind::new("missed", "wait", ["fire missed", "漏掉的触发"]),
+    EventKind::new("misfire_noted", "wait", ["misfire", "错过触发"]),
+    EventKind::new("gap", "wait", ["gap", "空档"]),
+    EventKind::new("orphaned", "wait", ["run orphaned", "运行等待接管"]),
+    EventKind::new("resharded", "over", ["resharded", "重新分片"]),
+    EventKind::new("became_leader", "over", ["leader elected", "选出主节点"]),
+    EventKind::new("lost_leadership", "off", ["leadership lost", "失去主节点身份"]),
+    EventKind::new("joined", "done", ["instance joined", "实例加入"]),
+    EventKind::new("left", "off", ["instance left", "实例离开"]),
+    EventKind::new("suspended", "wait", ["connection lost", "连接中断"]),
+    EventKind::new("reconnected", "done", ["connection restored", "连接恢复"]),
+    EventKind::new("session_lost", "wait", ["session lost", "会话失效"]),
+    EventKind::new("session_started", "done", ["session started", "会话开始"]),
+    EventKind::new("fenced", "wait", ["run fenced", "运行被隔离"]),
+    EventKind::new("config_rejected", "fail", ["configuration rejected", "配置被拒绝"]),
+    EventKind::new("request_dropped", "wait", ["request dropped", "请求被丢弃"]),
+    EventKind::new("commit_refused", "wait", ["commit refused", "提交被拒绝"]),
+    EventKind::new("strategy_failed", "fail", ["strategy failed", "分片策略失败"]),
+    EventKind::new("anomaly", "wait", ["node unreadable", "节点不可读"]),
+    EventKind::new("clock_differs", "wait", ["clock differs", "时钟偏差"]),
+    EventKind::new("clock_agrees", "done", ["clock agrees", "时钟一致"]),
+    EventKind::new("stopped", "off", ["job stopped", "作业停止"]),
 ];
 
 /// One line of the timeline.
@@ -65,13 +88,15 @@ pub(crate) struct Recorded {
     pub(super) entries: Vec<Entry>,
     /// Time up to which further entries exist that were not read.
     pub(super) unread_until: Option<Timestamp>,
+    pub(super) dropped: Option<Dropped>,
 }
 
 impl Recorded {
     /// Reads the latest entries of the history that meet the filter.
     pub(crate) async fn of(history: &History, filter: &Filter) -> job_history::Result<Self> {
-        let mut found = Self::default();
-        if filter.kind.as_deref().is_none_or(|kind| EVENTS.contains(&kind)) {
+        let dropped = Dropped::of(history, filter.from, filter.until).await?;
+        let mut found = Self { dropped, ..Self::default() };
+        if filter.kind.as_deref().is_none_or(|kind| EventKind::of(kind).is_some()) {
             let page = history.events(&event_query(filter), ROWS, None).await?;
             found.add(page.events.into_iter().map(of_event), page.next.is_some());
         }
@@ -163,9 +188,9 @@ pub(super) fn of_registry<'a>(
         }
         if filter.accepts(CONFIGURATION) {
             // The page of the doctor reports a log that cannot be read.
-            let former = job.former_configs().unwrap_or_default();
+            let former = job.former_configs().into_iter().flat_map(FormerConfigs::iter);
             let entry = |at_ms, who: &str, why: &str| change(name, CONFIGURATION, at_ms, who, why);
-            let former = former.iter().map(|one| entry(one.replaced_ms, &one.who, &one.why));
+            let former = former.map(|one| entry(one.replaced_ms, &one.who, &one.why));
             found.extend(former.flatten());
         }
     }
@@ -258,7 +283,7 @@ mod tests {
     fn entries_up_to_the_unread_ones_are_left_to_the_next_page() {
         let of = |entries: Vec<Entry>, unread: i64| {
             let unread_until = Timestamp::from_millisecond(unread).ok();
-            Shown::of(&Recorded { entries, unread_until }, &[entry(2, 0)])
+            Shown::of(&Recorded { entries, unread_until, dropped: None }, &[entry(2, 0)])
         };
         let shown = of(vec![entry(9, 0), entry(5, 0), entry(5, 1)], 5);
         assert_eq!((shown.entries.len(), ms(shown.older), shown.is_cut), (1, Some(9), false));

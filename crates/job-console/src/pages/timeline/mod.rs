@@ -16,12 +16,12 @@ use super::query::{Address, encoded};
 use super::shell::{Body, Section, choice};
 use super::view::Snapshots;
 use super::widgets::{
-    Column, FAILURES, empty, history_fault, instance, live_table, pill, search_field,
+    Column, FAILURES, empty, history_fault, history_gap, instance, live_table, pill, search_field,
 };
 use crate::problem::{Answer, Problem};
 use entry::{CONFIGURATION, Entry, OPERATOR, Shown, of_registry};
 
-pub(crate) use entry::{EVENTS, Recorded};
+pub(crate) use entry::{EVENTS, EventKind, Recorded};
 
 /// Conditions for entries, as the address has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Filter {
 
 /// Returns the kinds of entries, in the order of the filter.
 fn kinds() -> impl Iterator<Item = &'static str> {
-    [OPERATOR, CONFIGURATION].into_iter().chain(FAILURES).chain(EVENTS)
+    [OPERATOR, CONFIGURATION].into_iter().chain(FAILURES).chain(EVENTS.map(|kind| kind.word))
 }
 
 /// Reads a time as a link or as a form has it; without an offset, it is UTC.
@@ -112,9 +112,11 @@ fn sources(cx: &Cx<'_>, past: &Past) -> Markup {
             }
         },
         Past::Failed(fault) => history_fault(cx, fault),
-        Past::Timeline(_) | Past::Fires(_) | Past::Day { .. } | Past::Jobs(_) | Past::Unasked => {
-            html! { p.sub { (lang.timeline_hint()) } }
-        }
+        Past::Timeline(Recorded { dropped, .. }) => html! {
+            p.sub { (lang.timeline_hint()) }
+            (history_gap(cx, *dropped))
+        },
+        Past::Fires(_) | Past::Day { .. } | Past::Jobs(_) | Past::Unasked => html! {},
     }
 }
 
@@ -217,12 +219,8 @@ fn link(cx: &Cx<'_>, entry: &Entry) -> String {
 fn class_of(kind: &str) -> &'static str {
     match kind {
         OPERATOR | CONFIGURATION => "run",
-        "config_rejected" | "strategy_failed" => "fail",
         failure if FAILURES.contains(&failure) => "fail",
-        "resharded" | "became_leader" => "over",
-        "joined" | "reconnected" | "session_started" | "clock_agrees" => "done",
-        "left" | "lost_leadership" | "stopped" => "off",
-        _ => "wait",
+        event => EventKind::of(event).map_or("wait", |kind| kind.class),
     }
 }
 

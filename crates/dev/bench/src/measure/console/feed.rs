@@ -78,7 +78,9 @@ impl Delegate for Fed {
 
     fn watch(&self, root: &NodePath) -> Feed {
         self.count();
-        self.feed.lock().take().unwrap_or_else(|| self.center.watch(root))
+        // The followers of a console begin in any order, and others follow parts of the registry.
+        let whole = if root.is_root() { self.feed.lock().take() } else { None };
+        whole.unwrap_or_else(|| self.center.watch(root))
     }
 }
 
@@ -220,4 +222,22 @@ fn server_ip(instance: u32) -> String {
 
 fn instance_id(instance: u32) -> String {
     format!("{}@-@{}", server_ip(instance), 4_711 + instance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn generated_nodes_go_to_the_watch_of_the_root() {
+        let (mut source, registry) = Source::new(Size { jobs: 1, items: 1 }).unwrap();
+        let registry: Arc<dyn RegistryCenter> = registry;
+        let _part = registry.watch(&NodePath::parse("/watch").unwrap());
+        let mut whole = registry.watch(&NodePath::root());
+        source.snapshot().await.unwrap();
+        assert_eq!(whole.next().await.unwrap(), Change::Init);
+        let first = whole.next().await.unwrap();
+        let Change::Entry(node) = first else { panic!("{first:?} is no node") };
+        assert_eq!(node.path.as_str(), format!("/{}", job_name(0)));
+    }
 }
