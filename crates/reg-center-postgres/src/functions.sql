@@ -8,11 +8,22 @@ LANGUAGE sql VOLATILE
 AS $$ SELECT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int $$;
 
 -- Returns true on the server and the timeline that a session was opened on.
+-- Both stay the same while a process of the server lives, which remembers them in a setting: to
+-- find them out takes longer than the rest of a small commit.
 CREATE FUNCTION {schema}.is_current(p_system bigint, p_timeline int) RETURNS boolean
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 AS $$
-    SELECT p_timeline = {schema}.current_timeline()
-        AND p_system = (SELECT c.system_identifier FROM pg_control_system() AS c)
+DECLARE
+    v_server text := current_setting('ejob.server', true);
+BEGIN
+    -- The setting is empty, not NULL, after the transaction that set it was rolled back.
+    IF coalesce(v_server, '') = '' THEN
+        v_server := format('%s/%s', (SELECT c.system_identifier FROM pg_control_system() AS c),
+            {schema}.current_timeline());
+        PERFORM set_config('ejob.server', v_server, false);
+    END IF;
+    RETURN v_server = format('%s/%s', p_system, p_timeline);
+END
 $$;
 
 -- Returns the position of a registry: no revision in it is greater. Fails if the caller has seen a
