@@ -11,7 +11,7 @@ use crate::behind_proxies::{connect, namespace, options_for, path, runtime, soon
 
 /// The statement of a commit, and the one by which feeds read changes.
 const COMMIT: &str = "commit_all(";
-const NEWS: &str = "WITH moved AS";
+const NEWS: &str = "changes_after(";
 
 /// A server that logs each statement.
 fn server() -> &'static Server {

@@ -54,8 +54,8 @@ pub(crate) struct Store {
     ns: i32,
     schema: String,
     namespace: String,
-    /// The session of the center.
-    session: Option<SessionId>,
+    /// The session of the center; 0, which none has, before it was opened or continued.
+    session: SessionId,
     /// Trees that are known to have a clock.
     trees: BTreeSet<String>,
 }
@@ -69,7 +69,7 @@ impl Store {
             ns: 0,
             schema: format!("\"{}\"", options.schema),
             namespace: options.namespace.clone(),
-            session: None,
+            session: SessionId(0),
             trees: BTreeSet::new(),
         })
     }
@@ -122,7 +122,7 @@ impl Store {
         let row = only(self.call(&call).await?)?;
         self.ns = column(&row, 0)?;
         let session = SessionId(column(&row, 1)?);
-        self.session = Some(session);
+        self.session = session;
         Ok(Opened {
             incarnation: Incarnation { session, number: 0 },
             channel: column(&row, 2)?,
@@ -137,7 +137,7 @@ impl Store {
         ns: i32,
         newest: Revision,
     ) -> Result<Resumed> {
-        (self.ns, self.session) = (ns, Some(session));
+        (self.ns, self.session) = (ns, session);
         let rows = self.call(&format!("resume_session({}, {})", session.0, newest.0)).await?;
         let row = rows.first().ok_or(Failure::SessionOver)?;
         let revisions: &str = column(row, 2)?;
