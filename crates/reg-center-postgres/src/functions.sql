@@ -44,6 +44,11 @@ BEGIN
 END
 $$;
 
+-- Returns the channel of the notifications of a registry.
+CREATE FUNCTION {schema}.channel(p_ns int) RETURNS text
+LANGUAGE sql STABLE
+AS $$ SELECT 'ejob_' || '{schema}.namespace'::regclass::oid || '_' || p_ns $$;
+
 -- Ends a session, if its beat still has this value or the value is negative. Deletes its nodes at
 -- one revision. Returns the changed trees; NULL if the session did not end.
 CREATE FUNCTION {schema}.end_session(p_session bigint, p_beat bigint) RETURNS text[]
@@ -56,6 +61,7 @@ DECLARE
     v_names text[];
     v_revision bigint;
     v_count bigint;
+    v_positions text;
 BEGIN
     -- Waits for a commit of the session. From then on no commit of it can begin.
     DELETE FROM session AS s WHERE s.id = p_session AND (p_beat < 0 OR s.beat = p_beat)
@@ -86,6 +92,13 @@ BEGIN
     GET DIAGNOSTICS v_count = ROW_COUNT;
     UPDATE tree AS t SET revision = v_revision, n_changes = t.n_changes + v_count
     WHERE t.id = ANY (v_ids);
+    -- The server executes all commits that notify one after the other, so others notify later. The
+    -- end of a session is rare, and its runs wait for another instance. An empty payload says that
+    -- any tree may have changed.
+    SELECT string_agg(v_revision || ' ' || t.name, E'\n') INTO v_positions
+    FROM unnest(v_names) AS t (name);
+    PERFORM pg_notify(
+        channel(v_ns), CASE WHEN octet_length(v_positions) <= 7000 THEN v_positions ELSE '' END);
     RETURN v_names;
 END
 $$;
@@ -148,7 +161,7 @@ BEGIN
     o_position := position_of(v_namespace.epoch, p_newest);
     o_ns := v_namespace.id;
     o_session := (v_namespace.epoch << 40) + nextval('last_session');
-    o_channel := 'ejob_' || 'namespace'::regclass::oid || '_' || o_ns;
+    o_channel := channel(o_ns);
     INSERT INTO session (id, ns, epoch, system, timeline, timeout_ms)
     VALUES (o_session, o_ns, v_namespace.epoch, v_system, v_timeline, p_timeout_ms);
 END

@@ -54,7 +54,7 @@ impl Worker {
                 for ((txn, reply), outcome) in admitted.into_iter().zip(outcomes) {
                     if let Some(revision) = written_revision(&outcome) {
                         self.newest = self.newest.max(revision);
-                        self.written(&txn);
+                        self.written(&txn, revision);
                     }
                     let _ = reply.send(Ok(outcome));
                 }
@@ -98,16 +98,14 @@ impl Worker {
     }
 
     /// Makes the changes of a transaction known to this and the other centers.
-    pub(super) fn written(&mut self, txn: &Txn) {
+    pub(super) fn written(&mut self, txn: &Txn, revision: Revision) {
         let mut trees: Vec<&str> = txn.ops().iter().map(|op| tree_of(op.path())).collect();
         trees.dedup();
-        trees.into_iter().for_each(|tree| self.changed(tree));
-    }
-
-    pub(super) fn changed(&mut self, tree: &str) {
-        self.feeds.mark(tree);
-        if let Some(wakeups) = &self.wakeups {
-            wakeups.announce(tree);
+        for tree in trees {
+            self.feeds.mark(tree);
+            if let Some(wakeups) = &self.wakeups {
+                wakeups.announce(tree, revision);
+            }
         }
     }
 }

@@ -235,7 +235,7 @@ impl Worker {
 
     fn wake(&mut self, wakeup: Wakeup) {
         match wakeup {
-            Wakeup::Changed(trees) => trees.iter().for_each(|tree| self.feeds.mark(tree)),
+            Wakeup::Changed(positions) => self.feeds.compare(&positions),
             Wakeup::Unknown => self.next_poll = Instant::now(),
         }
     }
@@ -354,7 +354,7 @@ impl Worker {
         match store.end_session(session, Some(count)).await {
             Ok(Some(trees)) => {
                 tracing::warn!(%session, "ended a session that gave no sign of life");
-                trees.iter().for_each(|tree| self.changed(tree));
+                trees.iter().for_each(|tree| self.feeds.mark(tree));
             }
             // It has raised its counter, or another center has ended it.
             Ok(None) => {}

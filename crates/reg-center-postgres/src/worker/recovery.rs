@@ -161,8 +161,10 @@ impl Worker {
             let revision = resumed.revisions.get(place).and_then(|n| u64::try_from(*n).ok());
             let answer = match revision.filter(|_| happened) {
                 Some(revision) => {
-                    self.written(&txn);
                     let revision = (revision > 0).then_some(Revision(revision));
+                    if let Some(revision) = revision {
+                        self.written(&txn, revision);
+                    }
                     let stats = vec![None; txn.ops().len()];
                     Ok(TxnOutcome::Committed(Committed { revision, stats }))
                 }
@@ -216,8 +218,7 @@ impl Worker {
             None => Store::connect(&self.options).await.map_err(|error| error.to_string())?,
         };
         let ended = store.end_session(session, None).await;
-        let trees = ended.map_err(|failure| failure.cause().to_owned())?;
-        trees.unwrap_or_default().iter().for_each(|tree| self.changed(tree));
+        ended.map_err(|failure| failure.cause().to_owned())?;
         store.close().await;
         Ok(())
     }
