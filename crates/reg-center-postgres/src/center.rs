@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use crate::request::{Request, Shared, Ticket};
-use crate::store::Store;
+use crate::store::{Store, with_retry};
 use crate::worker::{Worker, patience};
 use crate::{OpenError, PostgresOptions};
 
@@ -84,7 +84,10 @@ impl PostgresCenter {
     /// If the future is dropped, the schema is complete or does not exist.
     pub async fn create_schema(options: PostgresOptions) -> Result<(), OpenError> {
         options.validate()?;
-        Box::pin(Store::connect_with_retry(&options)).await?.close().await;
+        let store =
+            Box::pin(with_retry(&options, |options| async move { Store::connect(&options).await }))
+                .await?;
+        store.close().await;
         Ok(())
     }
 

@@ -91,7 +91,12 @@ async fn create(connection: &mut Connection, options: &PostgresOptions) -> Resul
          EXECUTE $tables${tables}$tables$; END IF; END $migration$"
     );
     let created = connection.write(&statements).await;
-    created.map_err(|failure| refused(&failure, options))?;
+    created.map_err(|failure| match failure {
+        Failure::Refused { .. } => refused(&failure, options),
+        Failure::NotDone(_) | Failure::Unknown(_) | Failure::SessionOver => {
+            unreachable(options)(failure)
+        }
+    })?;
     tracing::info!(schema = options.schema, format = FORMAT, "created the schema of the registry");
     Ok(())
 }

@@ -41,10 +41,49 @@ pub(crate) struct Resumed {
 /// A session that was opened.
 pub(crate) struct Opened {
     pub(crate) incarnation: Incarnation,
+    /// Number of the registry in the schema.
+    pub(crate) ns: i32,
     /// Channel of the notifications of this registry.
     pub(crate) channel: String,
     /// Position of the registry.
     pub(crate) position: Revision,
+}
+
+/// Repeats the opening of a registry until the
+/// [`connect_timeout`](PostgresOptions::connect_timeout), as long as the server cannot be reached:
+/// it may be starting beside this program.
+pub(crate) async fn with_retry<T, F>(
+    options: &PostgresOptions,
+    open: impl Fn(PostgresOptions) -> F,
+) -> std::result::Result<T, OpenError>
+where
+    F: Future<Output = std::result::Result<T, OpenError>>,
+{
+    let limit = options.connect_timeout;
+    let mut obstacle = None;
+    let attempts = async {
+        let mut pause = RETRY_PAUSES[0];
+        loop {
+            match open(options.clone()).await {
+                Err(error @ OpenError::Unreachable { .. }) => {
+                    if obstacle.is_none() {
+                        tracing::warn!(%error, ?limit, "waiting for the database");
+                    }
+                    obstacle = Some(error);
+                }
+                ended => return ended,
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(RETRY_PAUSES[1]);
+        }
+    };
+    match tokio::time::timeout(limit, attempts).await {
+        Ok(ended) => ended,
+        Err(_) => Err(obstacle.unwrap_or_else(|| OpenError::Unreachable {
+            server: options.server(),
+            cause: format!("no connection within {limit:?}"),
+        })),
+    }
 }
 
 /// A connection to the registry.
@@ -74,34 +113,6 @@ impl Store {
         })
     }
 
-    /// Connects, and retries until the [`connect_timeout`](PostgresOptions::connect_timeout) while
-    /// the server cannot be reached: it may be starting beside this program.
-    pub(crate) async fn connect_with_retry(
-        options: &PostgresOptions,
-    ) -> std::result::Result<Self, OpenError> {
-        let limit = options.connect_timeout;
-        let mut obstacle = OpenError::Unreachable {
-            server: options.server(),
-            cause: format!("no connection within {limit:?}"),
-        };
-        let attempts = async {
-            let mut pause = RETRY_PAUSES[0];
-            loop {
-                match Self::connect(options).await {
-                    Err(error @ OpenError::Unreachable { .. }) => {
-                        tracing::debug!(%error, "the database cannot be reached yet");
-                        obstacle = error;
-                    }
-                    ended => return ended,
-                }
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(RETRY_PAUSES[1]);
-            }
-        };
-        let ended = tokio::time::timeout(limit, attempts).await;
-        ended.unwrap_or(Err(obstacle))
-    }
-
     pub(crate) async fn close(self) {
         self.connection.close().await;
     }
@@ -125,6 +136,7 @@ impl Store {
         self.session = session;
         Ok(Opened {
             incarnation: Incarnation { session, number: 0 },
+            ns: self.ns,
             channel: column(&row, 2)?,
             position: Revision(counter(&row, 3)?),
         })
@@ -147,11 +159,6 @@ impl Store {
             revisions: revisions.split(',').filter_map(|number| number.parse().ok()).collect(),
             position: Revision(counter(row, 3)?),
         })
-    }
-
-    /// Returns the number of the registry in the schema.
-    pub(crate) fn ns(&self) -> i32 {
-        self.ns
     }
 
     /// Raises the counter of a live session. Returns the position of the registry.

@@ -14,10 +14,10 @@ use reg_center::{
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot::Sender;
 
-use crate::error::{Failure, NO_RIGHT};
+use crate::error::Failure;
 use crate::feeds::Feeds;
 use crate::request::{Request, Shared};
-use crate::store::{Incarnation, Store};
+use crate::store::{Incarnation, Store, with_retry};
 use crate::wakeups::{Wakeup, Wakeups};
 use crate::{OpenError, PostgresOptions};
 
@@ -32,6 +32,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 const COMMIT: &str = "commit";
 
+use recovery::first_session;
 pub(crate) use recovery::patience;
 
 type Commit = (Txn, Sender<Result<TxnOutcome>>);
@@ -93,8 +94,7 @@ impl Worker {
         shared: Arc<Shared>,
     ) -> Result<Self, OpenError> {
         let now = Instant::now();
-        let store = Store::connect_with_retry(&options).await?;
-        let server = options.server();
+        let (store, opened, sent) = with_retry(&options, first_session).await?;
         let (wake_sender, wake_receiver) = unbounded_channel();
         let mut worker = Self {
             options,
@@ -118,13 +118,7 @@ impl Worker {
             next_look: now,
             next_poll: now,
         };
-        worker.open_session().await.map_err(|failure| {
-            let cause = failure.cause().to_owned();
-            match failure.code() {
-                NO_RIGHT => OpenError::Refused { server, cause },
-                _ => OpenError::Unreachable { server, cause },
-            }
-        })?;
+        worker.opened(opened, sent);
         Ok(worker)
     }
 

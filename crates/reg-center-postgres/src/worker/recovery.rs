@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use reg_center::{Committed, Error, Result, Revision, SessionChange, SessionId, TxnOutcome};
 
 use super::{COMMIT, Closing, InDoubt, Link, RETRY_PAUSES, Worker};
-use crate::error::{DATA_LOST, Failure};
+use crate::error::{DATA_LOST, Failure, NO_RIGHT};
 use crate::request::Request;
-use crate::store::{Incarnation, Resumed, Store};
+use crate::store::{Incarnation, Opened, Resumed, Store};
 use crate::wakeups::Wakeups;
-use crate::{Notify, OpenError};
+use crate::{Notify, OpenError, PostgresOptions};
 
 /// End of an attempt to connect.
 enum Attempt {
@@ -26,7 +26,14 @@ impl Worker {
         let Some(store) = &mut self.store else { return Err(no_connection()) };
         let sent = Instant::now();
         let opened = store.open_session(timeout, self.newest).await?;
-        self.ns = store.ns();
+        self.opened(opened, sent);
+        Ok(())
+    }
+
+    /// Begins a session that was opened by a request that was sent at `sent`.
+    pub(super) fn opened(&mut self, opened: Opened, sent: Instant) {
+        let timeout = self.options.session_timeout;
+        self.ns = opened.ns;
         self.newest = self.newest.max(opened.position);
         self.shared.lease.begin(opened.incarnation.session, sent, timeout);
         let is_known =
@@ -36,7 +43,6 @@ impl Worker {
             self.wakeups = Some(Wakeups::start(&self.options, opened.channel, sender));
         }
         self.connected(opened.incarnation, sent);
-        Ok(())
     }
 
     /// Reports a connection. The feeds get new snapshots afterwards, between beats and calls.
@@ -222,6 +228,24 @@ impl Worker {
         store.close().await;
         Ok(())
     }
+}
+
+/// Connects and opens the first session of a center. Returns the time at which the session was
+/// requested, too.
+pub(super) async fn first_session(
+    options: PostgresOptions,
+) -> Result<(Store, Opened, Instant), OpenError> {
+    let mut store = Store::connect(&options).await?;
+    let sent = Instant::now();
+    let opened = store.open_session(options.session_timeout, Revision::default()).await;
+    let opened = opened.map_err(|failure| {
+        let (server, cause) = (options.server(), failure.cause().to_owned());
+        match failure.code() {
+            NO_RIGHT => OpenError::Refused { server, cause },
+            _ => OpenError::Unreachable { server, cause },
+        }
+    })?;
+    Ok((store, opened, sent))
 }
 
 fn no_connection() -> Failure {
