@@ -10,7 +10,9 @@ AS $$
     ON CONFLICT DO NOTHING
 $$;
 
--- Executes transactions of a session, each as a whole or not at all.
+-- Executes transactions of a session, each as a whole or not at all. The server evaluates them, in
+-- place of `reg_center::evaluate`: that needs the nodes first, which is a second round trip under
+-- the locks of the trees.
 --
 -- p_trees are the sorted names of all trees that the transactions touch, p_ends the number of the
 -- last operation of each transaction. For each operation: p_kinds (1 create, 2 create ephemeral,

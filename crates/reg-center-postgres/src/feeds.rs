@@ -1,4 +1,8 @@
 //! The feeds of a center, and their positions in the changes of each tree.
+//!
+//! [`LogFeeds`](reg_center::LogFeeds) has one cursor for all trees. Here it would pass changes of a
+//! tree whose transaction becomes visible later than a greater revision of another tree
+//! ([ADR 23](../../../docs/adr/0023-revisions-are-ordered-within-a-tree.md)).
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeSet, VecDeque};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use reg_center::{Committed, Error, Op, Revision, Txn, TxnOutcome};
 
-use super::{COMMIT, Commit, InDoubt, Link, Worker};
+use super::{COMMIT, Commit, InDoubt, Worker};
 use crate::error::Failure;
 use crate::sql::{Batch, tree_of};
 
@@ -36,12 +36,14 @@ impl Worker {
     async fn commit(&mut self, commits: Vec<Commit>) {
         let mut admitted: Vec<Commit> = Vec::with_capacity(commits.len());
         for (txn, reply) in commits {
-            match txn.session_in(self.shared.hub.current()) {
+            match self.session.admit(&txn) {
                 Ok(_) => admitted.push((txn, reply)),
                 Err(error) => drop(reply.send(Err(error))),
             }
         }
-        let (Link::Up(incarnation), Some(store)) = (self.link, &mut self.store) else { return };
+        let (Some(incarnation), Some(store)) = (self.incarnation(), &mut self.store) else {
+            return;
+        };
         if admitted.is_empty() {
             return;
         }

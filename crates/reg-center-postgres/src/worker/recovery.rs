@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use reg_center::{Committed, Error, Result, Revision, SessionChange, SessionId, TxnOutcome};
+use reg_center::{Committed, Error, Result, Revision, SessionId, TxnOutcome};
 
-use super::{COMMIT, Closing, InDoubt, Link, RETRY_PAUSES, Worker};
+use super::{COMMIT, Closing, InDoubt, RETRY_PAUSES, Worker};
 use crate::error::{DATA_LOST, Failure, NO_RIGHT};
 use crate::request::Request;
 use crate::store::{Incarnation, Opened, Resumed, Store};
@@ -32,10 +32,8 @@ impl Worker {
 
     /// Begins a session that was opened by a request that was sent at `sent`.
     pub(super) fn opened(&mut self, opened: Opened, sent: Instant) {
-        let timeout = self.options.session_timeout;
         self.ns = opened.ns;
         self.newest = self.newest.max(opened.position);
-        self.shared.lease.begin(opened.incarnation.session, sent, timeout);
         let is_known =
             self.wakeups.as_ref().is_some_and(|wakeups| wakeups.channel == opened.channel);
         if self.options.notify == Notify::On && !is_known {
@@ -49,13 +47,13 @@ impl Worker {
     fn connected(&mut self, incarnation: Incarnation, sent: Instant) {
         self.feeds.restart();
         let (timeout, session) = (self.options.session_timeout, incarnation.session);
-        self.link = Link::Up(incarnation);
+        self.incarnation = incarnation.number;
         self.is_loss_logged = false;
         self.next_beat = sent + timeout / 4;
         // Changes between the snapshots and the next notification are found by a poll.
         self.next_poll = Instant::now();
         tracing::info!(%session, timeout_ms = timeout.as_millis(), "connected");
-        self.shared.hub.publish(SessionChange::Connected { session, timeout });
+        self.acknowledge(session, sent);
     }
 
     /// Tries to reach the server again.
@@ -71,9 +69,9 @@ impl Worker {
                 }
             }
         }
-        let recovered = match self.link {
-            Link::Suspended(session) => self.resume(session).await,
-            Link::Up(_) | Link::Lost => self.open_session().await,
+        let recovered = match self.session.id() {
+            Some(session) => self.resume(session).await,
+            None => self.open_session().await,
         };
         if let Err(failure) = recovered {
             let cause = failure.cause();
@@ -121,7 +119,7 @@ impl Worker {
         match request {
             Request::Commit { txn, reply, ticket } => {
                 if ticket.take() {
-                    let refused = txn.session_in(self.shared.hub.current()).err();
+                    let refused = self.session.admit(&txn).err();
                     let error = refused.unwrap_or(Error::Unavailable { call: COMMIT });
                     drop(reply.send(Err(error)));
                 }
@@ -144,7 +142,6 @@ impl Worker {
         match store.resume(session, ns, self.newest).await {
             Ok(resumed) => {
                 self.newest = self.newest.max(resumed.position);
-                self.shared.lease.extend(session, sent, self.options.session_timeout);
                 self.resolve(&resumed);
                 self.connected(resumed.incarnation, sent);
                 Ok(())
@@ -193,25 +190,18 @@ impl Worker {
     pub(super) fn lose(&mut self, session: SessionId) {
         tracing::warn!(%session, "session lost");
         self.give_up_doubt();
-        self.shared.lease.end();
-        self.link = Link::Lost;
-        self.shared.hub.publish(SessionChange::Lost { session });
+        self.session.lose(session);
     }
 
     /// Ends the session, also without a connection if one can be made.
     pub(super) async fn close(&mut self) -> Result<()> {
         self.give_up_doubt();
-        self.shared.lease.end();
+        let session = self.session.close();
         self.feeds.clear();
-        let session = match self.link {
-            Link::Up(Incarnation { session, .. }) | Link::Suspended(session) => Some(session),
-            Link::Lost => None,
-        };
         let ended = match session {
             Some(session) => self.end_own(session).await,
             None => Ok(()),
         };
-        self.shared.hub.publish(SessionChange::Closed);
         ended.map_err(|cause| {
             tracing::warn!(cause, "the session ends by its timeout");
             Error::Unavailable { call: "close" }
