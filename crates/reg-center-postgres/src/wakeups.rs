@@ -166,8 +166,8 @@ impl Task {
     }
 }
 
-/// Returns a line for each tree, with its revision and its name; nothing for too many. `end_session`
-/// in `functions.sql` writes the same.
+/// Returns a line for each tree, with its revision and its name; nothing for too many.
+/// `end_session` in `functions.sql` writes the same.
 fn payload(positions: &Positions) -> String {
     let line = |(tree, revision): (&String, &Revision)| format!("{} {tree}", revision.0);
     let payload = positions.iter().map(line).collect::<Vec<_>>().join("\n");

@@ -73,8 +73,8 @@ fn own_notifications_cause_no_queries() {
     });
 }
 
-/// Only the notification can show the end in time: the center that is lost announces nothing, and the
-/// other one polls later.
+/// Only the notification can show the end in time: the center that is lost announces nothing, and
+/// the other one polls later.
 #[test]
 fn the_end_of_a_session_is_announced_by_its_own_commit() {
     runtime().block_on(async {

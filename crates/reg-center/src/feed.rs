@@ -259,9 +259,6 @@ impl Drop for Feed {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::Wake;
-
     use bytes::Bytes;
 
     use super::*;
@@ -335,6 +332,9 @@ mod tests {
 
     #[test]
     fn a_waiting_reader_is_woken_once_for_a_batch() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        use std::task::Wake;
+
         #[derive(Default)]
         struct Wakes(AtomicUsize);
 

@@ -155,8 +155,8 @@ impl Worker {
     /// other become durable together. Returns the caller that closes the center; calls after it are
     /// dropped.
     async fn serve(&mut self, first: Request) -> Option<Closing> {
-        // A call wakes this task ahead of the caller's other tasks, whose commits can share the call
-        // to the server.
+        // A call wakes this task ahead of the caller's other tasks, whose commits can share the
+        // call to the server.
         tokio::task::yield_now().await;
         let mut commits = VecDeque::new();
         let mut next = Some(first);
