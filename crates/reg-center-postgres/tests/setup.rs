@@ -182,7 +182,7 @@ fn connect_retries_when_the_session_was_not_opened() {
 
 /// Forwards a connection until the program sends this text, which is not forwarded.
 async fn forward_until(text: &str, program: &mut TcpStream, server: &mut TcpStream) {
-    let (mut requests, mut answers) = ([0; 65_536], [0; 65_536]);
+    let (mut requests, mut answers) = (vec![0; 65_536], vec![0; 65_536]);
     loop {
         tokio::select! {
             n = program.read(&mut requests) => {
