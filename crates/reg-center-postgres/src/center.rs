@@ -6,14 +6,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use reg_center::{
-    Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope, SessionChange, SessionFeed,
-    SessionId, Txn, TxnOutcome,
+    ClientSession, Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope,
+    SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
 };
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::request::{Request, Shared, Ticket};
-use crate::store::Store;
+use crate::request::{Request, Ticket};
+use crate::store::{Store, with_retry};
 use crate::worker::{Worker, patience};
 use crate::{OpenError, PostgresOptions};
 
@@ -28,7 +28,7 @@ pub struct PostgresCenter {
     server: String,
     patience: Duration,
     requests: UnboundedSender<Request>,
-    shared: Arc<Shared>,
+    session: Arc<ClientSession>,
 }
 
 impl PostgresCenter {
@@ -62,11 +62,11 @@ impl PostgresCenter {
     pub async fn connect(options: PostgresOptions) -> Result<Arc<Self>, OpenError> {
         options.validate()?;
         let (requests, received) = unbounded_channel();
-        let shared = Arc::new(Shared::default());
+        let session = Arc::new(ClientSession::default());
         let (server, patience) = (options.server(), patience(options.requests()));
-        let worker = Box::pin(Worker::start(options, received, Arc::clone(&shared))).await?;
+        let worker = Box::pin(Worker::start(options, received, Arc::clone(&session))).await?;
         tokio::spawn(worker.run());
-        Ok(Arc::new(Self { server, patience, requests, shared }))
+        Ok(Arc::new(Self { server, patience, requests, session }))
     }
 
     /// Creates the schema if it is missing, without opening a session.
@@ -84,7 +84,10 @@ impl PostgresCenter {
     /// If the future is dropped, the schema is complete or does not exist.
     pub async fn create_schema(options: PostgresOptions) -> Result<(), OpenError> {
         options.validate()?;
-        Box::pin(Store::connect_with_retry(&options)).await?.close().await;
+        let store =
+            Box::pin(with_retry(&options, |options| async move { Store::connect(&options).await }))
+                .await?;
+        store.close().await;
         Ok(())
     }
 
@@ -110,7 +113,7 @@ impl fmt::Debug for PostgresCenter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresCenter")
             .field("server", &self.server)
-            .field("session", &self.shared.hub.current())
+            .field("session", &self.session.current())
             .finish_non_exhaustive()
     }
 }
@@ -134,15 +137,15 @@ impl RegistryCenter for PostgresCenter {
     }
 
     fn session(&self) -> Option<SessionChange> {
-        self.shared.hub.current()
+        self.session.current()
     }
 
     fn session_feed(&self) -> SessionFeed {
-        self.shared.hub.subscribe()
+        self.session.subscribe()
     }
 
     fn lease_remaining(&self, session: SessionId) -> Option<Duration> {
-        self.shared.lease.remaining(session, Instant::now())
+        self.session.lease_remaining(session, Instant::now())
     }
 
     async fn read(&self, path: &NodePath) -> Result<Option<Node>> {

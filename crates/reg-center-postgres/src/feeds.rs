@@ -1,9 +1,13 @@
 //! The feeds of a center, and their positions in the changes of each tree.
+//!
+//! [`LogFeeds`](reg_center::LogFeeds) has one cursor for all trees. Here it would pass changes of a
+//! tree whose transaction becomes visible later than a greater revision of another tree
+//! ([ADR 23](../../../docs/adr/0023-revisions-are-ordered-within-a-tree.md)).
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeSet, VecDeque};
 
-use reg_center::feed::FeedSender;
+use reg_center::feed::{Batch, FeedSender};
 use reg_center::{Change, Revision, Scope, Subscriptions};
 
 use crate::error::Result;
@@ -202,6 +206,7 @@ impl Feeds {
     }
 
     fn send(&mut self, news: News) {
+        let mut batch = Batch::default();
         for (tree, change) in news.changes {
             let (path, revision) = match &change {
                 Change::Put(node) => (node.path.clone(), Some(node.stat.modified)),
@@ -212,7 +217,7 @@ impl Feeds {
                 let Some(since) = &follower.since else { return true };
                 let since = since.get(&tree).copied().unwrap_or_default();
                 let is_known = revision.is_some_and(|revision| revision <= since);
-                is_known || follower.sender.send(change.clone())
+                is_known || follower.sender.send_in(&mut batch, change.clone())
             });
         }
         self.delivered.extend(news.positions);
@@ -231,6 +236,7 @@ impl Follower {
         self.since = Some(snapshot.since.clone());
         let entries = snapshot.nodes.iter().cloned().map(Change::Entry);
         let mut changes = std::iter::once(Change::Init).chain(entries).chain([Change::Ready]);
-        changes.all(|change| self.sender.send(change))
+        let mut batch = Batch::default();
+        changes.all(|change| self.sender.send_in(&mut batch, change))
     }
 }

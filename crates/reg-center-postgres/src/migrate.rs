@@ -8,8 +8,14 @@ use crate::{OpenError, PostgresOptions};
 
 /// The format that this program writes.
 const FORMAT: i32 = 1;
-const SCHEMA: &str = include_str!("schema.sql");
-const FUNCTIONS: &str = include_str!("functions.sql");
+/// Tables, functions, and the rights of both.
+const SCHEMA: &str = concat!(
+    include_str!("schema.sql"),
+    include_str!("functions.sql"),
+    include_str!("changes.sql"),
+    include_str!("commit.sql"),
+    include_str!("rights.sql"),
+);
 
 /// The encoding of the database. Others cannot store every name.
 const ENCODING: &str = "UTF8";
@@ -69,7 +75,7 @@ async fn create(connection: &mut Connection, options: &PostgresOptions) -> Resul
     // the name of the schema.
     let lock = format!("SELECT pg_advisory_xact_lock(hashtextextended('{}', 0))", options.schema);
     let schema = format!("\"{}\"", options.schema);
-    let tables = format!("{SCHEMA}{FUNCTIONS}").replace("{schema}", &schema);
+    let tables = SCHEMA.replace("{schema}", &schema);
     let exists = format!(
         "SELECT EXISTS (SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
          WHERE n.nspname = '{}' AND c.relname = 'format')",
@@ -85,7 +91,12 @@ async fn create(connection: &mut Connection, options: &PostgresOptions) -> Resul
          EXECUTE $tables${tables}$tables$; END IF; END $migration$"
     );
     let created = connection.write(&statements).await;
-    created.map_err(|failure| refused(&failure, options))?;
+    created.map_err(|failure| match failure {
+        Failure::Refused { .. } => refused(&failure, options),
+        Failure::NotDone(_) | Failure::Unknown(_) | Failure::SessionOver => {
+            unreachable(options)(failure)
+        }
+    })?;
     tracing::info!(schema = options.schema, format = FORMAT, "created the schema of the registry");
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! Messages from a center to its worker, and the state that both share.
+//! Messages from a center to its worker.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use reg_center::feed::FeedSender;
-use reg_center::{Lease, Node, NodePath, Result, Scope, SessionHub, Txn, TxnOutcome};
+use reg_center::{Node, NodePath, Result, Scope, Txn, TxnOutcome};
 use tokio::sync::oneshot::Sender;
 
 /// A call of the center.
@@ -27,11 +27,4 @@ impl Ticket {
     pub(crate) fn take(&self) -> bool {
         !self.taken.swap(true, Ordering::AcqRel)
     }
-}
-
-/// State that the worker and its center share.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    pub(crate) hub: SessionHub,
-    pub(crate) lease: Lease,
 }

@@ -1,19 +1,21 @@
 //! Notifications between centers: a connection that listens, and that notifies after commits.
 //!
-//! The server serializes all commits that notify, so a commit itself never does. One notification
-//! has all trees that have changed since the last one.
+//! The server serializes all commits that notify, so only the end of a session does, which is rare.
+//! One notification has the revisions of all trees that have changed since the last one.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
+use reg_center::Revision;
+
 use sqlx::postgres::{PgListener, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Executor as _, Row as _};
+use sqlx::{AssertSqlSafe, Executor as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::PostgresOptions;
 use crate::connection::server_options;
 use crate::sql::text;
+use crate::store::Positions;
 
 /// Longest payload, in bytes. PostgreSQL takes less than 8000.
 const MAX_PAYLOAD: usize = 7_000;
@@ -23,8 +25,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// A message from the notifications to the worker.
 #[derive(Debug)]
 pub(crate) enum Wakeup {
-    /// These trees have changed.
-    Changed(Vec<String>),
+    /// Trees have changed, up to these revisions.
+    Changed(Positions),
     /// Any tree may have changed.
     Unknown,
 }
@@ -33,7 +35,7 @@ pub(crate) enum Wakeup {
 #[derive(Debug)]
 pub(crate) struct Wakeups {
     pub(crate) channel: String,
-    changed: UnboundedSender<String>,
+    changed: UnboundedSender<(String, Revision)>,
 }
 
 impl Wakeups {
@@ -49,17 +51,17 @@ impl Wakeups {
         Self { channel, changed }
     }
 
-    /// Announces that a tree has changed.
-    pub(crate) fn announce(&self, tree: &str) {
+    /// Announces that a tree has changed at this revision.
+    pub(crate) fn announce(&self, tree: &str, revision: Revision) {
         // The task runs as long as this sender exists.
-        let _ = self.changed.send(tree.to_owned());
+        let _ = self.changed.send((tree.to_owned(), revision));
     }
 }
 
 struct Task {
     options: PostgresOptions,
     channel: String,
-    changes: UnboundedReceiver<String>,
+    changes: UnboundedReceiver<(String, Revision)>,
     wakeups: UnboundedSender<Wakeup>,
 }
 
@@ -95,7 +97,7 @@ impl Task {
     /// Serves one connection until it fails.
     async fn serve(&mut self) -> End {
         let limit = self.options.requests();
-        let (mut listener, own_process) = match self.listen(limit).await {
+        let mut listener = match self.listen(limit).await {
             Ok(listening) => listening,
             Err(cause) => return End::Failed(cause),
         };
@@ -109,8 +111,6 @@ impl Task {
         loop {
             let statement = tokio::select! {
                 received = listener.try_recv() => match received {
-                    // The worker has marked its own changes before they were announced.
-                    Ok(Some(own)) if own.process_id() == own_process => continue,
                     Ok(Some(notification)) => {
                         if self.wakeups.send(parse(notification.payload())).is_err() {
                             return End::Done;
@@ -136,8 +136,8 @@ impl Task {
         }
     }
 
-    /// Returns a connection that listens, and the server's process for it.
-    async fn listen(&self, limit: Duration) -> Result<(PgListener, u32), String> {
+    /// Returns a connection that listens.
+    async fn listen(&self, limit: Duration) -> Result<PgListener, String> {
         let server = server_options(&self.options).map_err(|error| error.to_string())?;
         // Nothing that this connection writes must survive, so it need not wait for the disk.
         let server = server.options([("synchronous_commit", "off")]);
@@ -147,9 +147,7 @@ impl Task {
             let mut listener = PgListener::connect_with(&pool).await?;
             listener.eager_reconnect(false);
             listener.listen(&self.channel).await?;
-            let row = listener.fetch_one(sqlx::raw_sql("SELECT pg_backend_pid()")).await?;
-            let process: i32 = row.try_get(0)?;
-            Ok::<_, sqlx::Error>((listener, process.cast_unsigned()))
+            Ok::<_, sqlx::Error>(listener)
         };
         let listening = timeout(limit, listen).await;
         let listening = listening.map_err(|_| format!("no connection within {limit:?}"))?;
@@ -157,30 +155,32 @@ impl Task {
     }
 
     /// Returns the statement that announces a change and all others that wait.
-    fn notification(&mut self, first: String) -> String {
-        let mut trees = BTreeSet::from([first]);
-        while let Ok(tree) = self.changes.try_recv() {
-            trees.insert(tree);
+    fn notification(&mut self, first: (String, Revision)) -> String {
+        let mut positions = Positions::from([first]);
+        // The changes of a tree come in the order of their revisions.
+        while let Ok((tree, revision)) = self.changes.try_recv() {
+            positions.insert(tree, revision);
         }
-        let payload = payload(&trees);
+        let payload = payload(&positions);
         format!("SELECT pg_notify({}, {})", text(&self.channel), text(&payload))
     }
 }
 
-/// Returns the names of the trees, one a line after a first empty line; empty for too many.
-fn payload(trees: &BTreeSet<String>) -> String {
-    let length: usize = trees.iter().map(|tree| tree.len() + 1).sum();
-    if length > MAX_PAYLOAD {
-        return String::new();
-    }
-    trees.iter().flat_map(|tree| ["\n", tree.as_str()]).collect()
+/// Returns a line for each tree, with its revision and its name; nothing for too many.
+/// `end_session` in `functions.sql` writes the same.
+fn payload(positions: &Positions) -> String {
+    let line = |(tree, revision): (&String, &Revision)| format!("{} {tree}", revision.0);
+    let payload = positions.iter().map(line).collect::<Vec<_>>().join("\n");
+    if payload.len() > MAX_PAYLOAD { String::new() } else { payload }
 }
 
 fn parse(payload: &str) -> Wakeup {
-    match payload.strip_prefix('\n') {
-        Some(trees) => Wakeup::Changed(trees.split('\n').map(str::to_owned).collect()),
-        None => Wakeup::Unknown,
-    }
+    let position = |line: &str| {
+        let (revision, tree) = line.split_once(' ')?;
+        Some((tree.to_owned(), Revision(revision.parse().ok()?)))
+    };
+    let positions: Option<Positions> = payload.split('\n').map(position).collect();
+    positions.map_or(Wakeup::Unknown, Wakeup::Changed)
 }
 
 #[cfg(test)]
@@ -188,16 +188,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_payload_has_the_trees_or_says_that_there_are_too_many() {
+    fn a_payload_has_the_positions_or_says_that_there_are_too_many() {
         // The empty name is the tree of the root.
         for names in [&["", "a", "b c"][..], &[""], &["é'"]] {
-            let trees: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
-            match parse(&payload(&trees)) {
-                Wakeup::Changed(found) => assert!(found.iter().eq(&trees), "{found:?}"),
+            let positions: Positions =
+                names.iter().zip(7..).map(|(name, n)| ((*name).to_owned(), Revision(n))).collect();
+            match parse(&payload(&positions)) {
+                Wakeup::Changed(found) => assert_eq!(found, positions),
                 Wakeup::Unknown => panic!("{names:?}"),
             }
         }
-        let many = (0..2_000).map(|n| format!("tree-{n}")).collect();
+        let many = (0..2_000).map(|n| (format!("tree-{n}"), Revision(n))).collect();
         assert!(matches!(parse(&payload(&many)), Wakeup::Unknown));
     }
 }

@@ -6,12 +6,14 @@ use std::time::Duration;
 use futures_util::poll;
 use postgres_fixture::{Server, ServerOptions};
 use reg_center::{Change, Feed, Lifetime, RegistryCenter as _, Txn, Version};
+use reg_center_postgres::PostgresCenter;
+use tokio::runtime::Builder;
 
-use crate::behind_proxies::{connect, namespace, options_for, path, runtime, soon};
+use crate::behind_proxies::{connect, namespace, options_for, path, runtime, session_of, soon};
 
 /// The statement of a commit, and the one by which feeds read changes.
 const COMMIT: &str = "commit_all(";
-const NEWS: &str = "WITH moved AS";
+const NEWS: &str = "changes_after(";
 
 /// A server that logs each statement.
 fn server() -> &'static Server {
@@ -68,6 +70,50 @@ fn own_notifications_cause_no_queries() {
         assert_eq!(commits, 50);
         // One for each center, and a few after polls.
         assert!((100..120).contains(&queries), "{queries} queries");
+    });
+}
+
+/// Only the notification can show the end in time: the center that is lost announces nothing, and
+/// the other one polls later.
+#[test]
+fn the_end_of_a_session_is_announced_by_its_own_commit() {
+    runtime().block_on(async {
+        let options = options_for(server().address()).namespace(namespace());
+        let lost = connect(options.clone()).await;
+        let other = connect(options.poll_interval(Duration::from_secs(60))).await;
+        let mut feed = other.watch(&path("/ended"));
+        while soon("a snapshot", feed.next()).await != Some(Change::Ready) {}
+        let create = Txn::new().create(path("/ended/n"), "", Lifetime::Ephemeral);
+        assert!(lost.commit(create).await.unwrap().is_committed());
+        // Only a center that listens learns of it.
+        shows(&mut feed, Version(0)).await;
+        let end = format!("SELECT ejob.end_session({}, -1)", session_of(&lost).0);
+        tokio::task::spawn_blocking(move || server().query(&end)).await.unwrap().unwrap();
+        let shown = async { while !matches!(feed.next().await, Some(Change::Gone { .. })) {} };
+        let shown = tokio::time::timeout(Duration::from_secs(30), shown).await;
+        shown.expect("the feed shows the deletion before the next poll");
+    });
+}
+
+/// A job spawns a task for each of its commits. Two of them wait for the disk only once.
+#[test]
+fn commits_of_tasks_that_are_ready_share_a_call() {
+    // Each task that sends a call wakes the center's task, which runs next on the same thread.
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let center = connect(options_for(server().address()).namespace(namespace())).await;
+        let tree = Txn::new().create(path("/both/n"), "", Lifetime::Persistent);
+        assert!(center.commit(tree).await.unwrap().is_committed());
+        let before = logged("{\"both\"}").len();
+        let put = |center: &Arc<PostgresCenter>| {
+            let center = Arc::clone(center);
+            tokio::spawn(async move { center.commit(Txn::new().put(path("/both/n"), "")).await })
+        };
+        let job = tokio::spawn(async move { [put(&center), put(&center)] });
+        for commit in job.await.unwrap() {
+            assert!(soon("a commit", commit).await.unwrap().unwrap().is_committed());
+        }
+        assert_eq!(logged("{\"both\"}").split_off(before), [COMMIT]);
     });
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use postgres_fixture::{Authority, Server, ServerOptions};
 use reg_center::{Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
 use reg_center_postgres::{OpenError, PostgresCenter, PostgresOptions, Tls};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::behind_proxies::{
@@ -139,21 +140,70 @@ fn connect_retries_while_the_server_starts() {
         // The first connection ends without an answer. Later ones are those to the server.
         let (first, _) = soon("the first attempt", listener.accept()).await.unwrap();
         drop(first);
-        let forwarded = async {
-            loop {
-                let (mut program, _) = listener.accept().await.unwrap();
-                let mut server = TcpStream::connect(server().address()).await.unwrap();
-                tokio::spawn(async move {
-                    tokio::io::copy_bidirectional(&mut program, &mut server).await
-                });
-            }
-        };
         let center = tokio::select! {
-            () = forwarded => unreachable!("the listener is open"),
+            () = forward_all(&listener) => unreachable!("the listener is open"),
             center = soon("the center connects", opened) => center.unwrap().unwrap(),
         };
         assert_eq!(center.children(&NodePath::root()).await.unwrap().unwrap_or_default(), [""; 0]);
     });
+}
+
+/// A server that was killed recovers when it starts, and refuses connections meanwhile.
+#[test]
+fn connect_waits_for_a_server_that_recovers() {
+    let mut server = Server::start().unwrap();
+    server.kill().unwrap();
+    runtime().block_on(async {
+        let options = options_for(server.address()).connect_timeout(Duration::from_secs(60));
+        let opened = tokio::spawn(PostgresCenter::connect(options));
+        let _running = tokio::task::spawn_blocking(move || server.restart().map(|()| server));
+        soon("the center connects", opened).await.unwrap().unwrap();
+    });
+}
+
+/// The server may stop between the requests that open a center.
+#[test]
+fn connect_retries_when_the_session_was_not_opened() {
+    runtime().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let options = options_for(listener.local_addr().unwrap()).namespace(namespace());
+        let opened = tokio::spawn(PostgresCenter::connect(options));
+        let (mut program, _) = soon("the first attempt", listener.accept()).await.unwrap();
+        let mut first = TcpStream::connect(server().address()).await.unwrap();
+        soon("the request", forward_until("open_session(", &mut program, &mut first)).await;
+        drop((program, first));
+        let center = tokio::select! {
+            () = forward_all(&listener) => unreachable!("the listener is open"),
+            center = soon("the center connects", opened) => center.unwrap().unwrap(),
+        };
+        assert!(matches!(center.session(), Some(SessionChange::Connected { .. })));
+    });
+}
+
+/// Forwards a connection until the program sends this text, which is not forwarded.
+async fn forward_until(text: &str, program: &mut TcpStream, server: &mut TcpStream) {
+    let (mut requests, mut answers) = (vec![0; 65_536], vec![0; 65_536]);
+    loop {
+        tokio::select! {
+            n = program.read(&mut requests) => {
+                let request = &requests[..n.unwrap()];
+                if String::from_utf8_lossy(request).contains(text) {
+                    return;
+                }
+                server.write_all(request).await.unwrap();
+            }
+            n = server.read(&mut answers) => program.write_all(&answers[..n.unwrap()]).await.unwrap(),
+        }
+    }
+}
+
+/// Forwards all connections to the server.
+async fn forward_all(listener: &TcpListener) {
+    loop {
+        let (mut program, _) = listener.accept().await.unwrap();
+        let mut server = TcpStream::connect(server().address()).await.unwrap();
+        tokio::spawn(async move { tokio::io::copy_bidirectional(&mut program, &mut server).await });
+    }
 }
 
 #[test]

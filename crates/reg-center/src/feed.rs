@@ -120,6 +120,37 @@ impl Buffer {
     }
 }
 
+/// Changes that are sent together, to one or several feeds. Their readers are woken when it is
+/// dropped.
+///
+/// A reader that waits then finds all changes of a commit. If it were woken by the first one, it
+/// would decide before it sees the others.
+///
+/// # Examples
+/// ```
+/// use reg_center::{Change, NodePath, feed};
+///
+/// let (sender, mut reader) = feed::channel();
+/// let mut batch = feed::Batch::default();
+/// for path in ["/job/a", "/job/b"] {
+///     let gone = Change::Gone { path: NodePath::parse(path)?, revision: None };
+///     assert!(sender.send_in(&mut batch, gone), "the reader was not dropped");
+/// }
+/// drop(batch);
+/// assert_eq!(std::iter::from_fn(|| reader.try_next()).count(), 2);
+/// # Ok::<(), reg_center::PathError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Batch {
+    readers: Vec<Waker>,
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        self.readers.drain(..).for_each(Waker::wake);
+    }
+}
+
 /// The sending end of a feed, for backends.
 #[derive(Debug)]
 pub struct FeedSender {
@@ -129,18 +160,18 @@ pub struct FeedSender {
 impl FeedSender {
     /// Appends a change. Returns false if the reader was dropped.
     pub fn send(&self, change: Change) -> bool {
-        let (alive, waker) = {
-            let mut buffer = self.buffer.lock();
-            if buffer.reader_gone {
-                return false;
-            }
-            buffer.push(change);
-            (true, buffer.reader.take())
-        };
-        if let Some(waker) = waker {
-            waker.wake();
+        self.send_in(&mut Batch::default(), change)
+    }
+
+    /// Appends a change of a batch. Returns false if the reader was dropped.
+    pub fn send_in(&self, batch: &mut Batch, change: Change) -> bool {
+        let mut buffer = self.buffer.lock();
+        if buffer.reader_gone {
+            return false;
         }
-        alive
+        buffer.push(change);
+        batch.readers.extend(buffer.reader.take());
+        true
     }
 
     /// Returns true if the reader was dropped.
@@ -297,6 +328,32 @@ mod tests {
         sender.send(Change::Init);
         sender.send(Change::Ready);
         assert_eq!(drain(&mut feed), [Change::Init, Change::Ready]);
+    }
+
+    #[test]
+    fn a_waiting_reader_is_woken_once_for_a_batch() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        use std::task::Wake;
+
+        #[derive(Default)]
+        struct Wakes(AtomicUsize);
+
+        impl Wake for Wakes {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+
+        let (sender, mut feed) = channel();
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&wakes));
+        assert!(feed.poll_next(&mut Context::from_waker(&waker)).is_pending());
+        let mut batch = Batch::default();
+        assert!(sender.send_in(&mut batch, gone("a")) && sender.send_in(&mut batch, gone("b")));
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 0, "the batch goes on");
+        drop(batch);
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+        assert_eq!(drain(&mut feed), [gone("a"), gone("b")]);
     }
 
     #[test]

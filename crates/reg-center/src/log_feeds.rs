@@ -1,6 +1,6 @@
 //! The feeds of one center that read a log of changes, for backends.
 
-use crate::feed::FeedSender;
+use crate::feed::{Batch, FeedSender};
 use crate::{Change, Node, NodePath, Revision, Scope, Subscriptions};
 
 /// The feeds of one center, for backends whose registry keeps a log of changes.
@@ -143,9 +143,10 @@ impl LogFeeds {
     /// A feed gets the changes within its scope whose revision is greater than that of its
     /// snapshot. A change without a revision goes to all listed feeds that cover its node.
     pub fn deliver(&mut self, changes: &[Change], until: Revision) {
+        let mut batch = Batch::default();
         for change in changes {
             if let Some(path) = change.path() {
-                self.deliver_one(path, change);
+                self.deliver_one(&mut batch, path, change);
             }
         }
         if let Some(cursor) = self.cursor.as_mut() {
@@ -153,12 +154,12 @@ impl LogFeeds {
         }
     }
 
-    fn deliver_one(&mut self, path: &NodePath, change: &Change) {
+    fn deliver_one(&mut self, batch: &mut Batch, path: &NodePath, change: &Change) {
         let revision = change.revision();
         self.feeds.visit(path, |follower| {
             let Some(since) = follower.since else { return true };
             let known = revision.is_some_and(|revision| revision <= since);
-            known || follower.sender.send(change.clone())
+            known || follower.sender.send_in(batch, change.clone())
         });
     }
 
@@ -197,7 +198,8 @@ impl Follower {
         self.since = Some(revision);
         let entries = nodes.iter().cloned().map(Change::Entry);
         let mut snapshot = std::iter::once(Change::Init).chain(entries).chain([Change::Ready]);
-        snapshot.all(|change| self.sender.send(change))
+        let mut batch = Batch::default();
+        snapshot.all(|change| self.sender.send_in(&mut batch, change))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use lite::{JobConfig, JobHandle, JobStatus, Scheduler};
 use reg_center::RegistryCenter;
-use registry::Registry;
+use registry::{Address, Registry};
 use tokio::time::timeout;
 
 use crate::Outcome;
@@ -87,9 +87,7 @@ impl Stage {
 
     /// Opens a session for a scheduler on a host of its own.
     pub(crate) async fn instance(&self, namespace: &str, host: u32) -> Outcome<Instance> {
-        let center = Arc::new(Recorder::new(self.session(namespace).await?));
-        let scheduler = scheduler_on(Arc::clone(&center) as Arc<dyn RegistryCenter>, host)?;
-        Ok(Instance { center, scheduler })
+        Instance::on(self.session(namespace).await?, host)
     }
 
     /// Opens a session for a scheduler like [`Stage::instance`], without a recorder.
@@ -101,9 +99,13 @@ impl Stage {
 
     /// Opens a session without a scheduler.
     pub(crate) async fn session(&self, namespace: &str) -> Outcome<Arc<dyn RegistryCenter>> {
-        let address = self.registry.address(namespace)?.session_timeout(SESSION_TIMEOUT);
-        Ok(Registry::open_at(address).await?)
+        open(self.registry.address(namespace)?).await
     }
+}
+
+/// Opens a session at an address.
+pub(crate) async fn open(address: Address) -> Outcome<Arc<dyn RegistryCenter>> {
+    Ok(Registry::open_at(address.session_timeout(SESSION_TIMEOUT)).await?)
 }
 
 fn scheduler_on(center: Arc<dyn RegistryCenter>, host: u32) -> Outcome<Scheduler> {
@@ -112,6 +114,13 @@ fn scheduler_on(center: Arc<dyn RegistryCenter>, host: u32) -> Outcome<Scheduler
 }
 
 impl Instance {
+    /// Starts a scheduler in a session, on a host of its own.
+    pub(crate) fn on(session: Arc<dyn RegistryCenter>, host: u32) -> Outcome<Self> {
+        let center = Arc::new(Recorder::new(session));
+        let scheduler = scheduler_on(Arc::clone(&center) as Arc<dyn RegistryCenter>, host)?;
+        Ok(Self { center, scheduler })
+    }
+
     /// Shuts down the scheduler and closes the session.
     pub(crate) async fn leave(self) -> Outcome<()> {
         self.scheduler.shutdown(PATIENCE).await;
@@ -119,7 +128,7 @@ impl Instance {
     }
 
     /// Simulates the loss of the process: ends the session at once, without a shutdown.
-    pub(crate) async fn crash(self) -> Outcome<()> {
+    pub(crate) async fn crash(&self) -> Outcome<()> {
         self.scheduler.abort();
         Ok(self.center.close().await?)
     }

@@ -40,12 +40,7 @@ impl Store {
     /// The end of a session deletes its nodes. A feed that showed this before the end of the
     /// session would make its process believe that an operator has deleted them.
     fn session_lives(&self) -> String {
-        match self.session {
-            Some(session) => {
-                format!("EXISTS (SELECT 1 FROM {}.session WHERE id = {})", self.schema, session.0)
-            }
-            None => "true".to_owned(),
-        }
+        format!("EXISTS (SELECT 1 FROM {}.session WHERE id = {})", self.schema, self.session.0)
     }
 
     /// Returns the snapshots of some scopes at one point in time. Fails if the session of the
@@ -138,33 +133,14 @@ impl Store {
     /// Returns the changes behind a position, in the trees of the position. Fails if the session of
     /// the center is over.
     pub(crate) async fn news(&mut self, after: &Positions) -> Result<News> {
-        let (schema, ns) = (&self.schema, self.ns);
+        let revision = |revision: &Revision| i64::try_from(revision.0).unwrap_or(i64::MAX);
         let sql = format!(
-            "WITH moved AS (\
-               SELECT t.id, t.name, t.revision, t.forgotten, a.revision AS after \
-               FROM unnest({}, {}) AS a (name, revision) \
-               JOIN {schema}.tree AS t ON t.ns = {ns} AND t.name = a.name \
-               WHERE t.revision > a.revision\
-             ), changed AS (\
-               SELECT m.name AS tree, c.parent, c.name, max(c.revision) AS revision \
-               FROM moved AS m JOIN {schema}.change AS c ON c.tree = m.id AND c.revision > m.after \
-               GROUP BY m.name, c.parent, c.name\
-             ) \
-             SELECT NULL::text, NULL::text, NULL::text, 0::bigint, {}, \
-               NULL::text, NULL::text, NULL::bytea, NULL::bigint, NULL::bigint, NULL::bigint, \
-               NULL::bigint \
-             UNION ALL SELECT m.name, NULL, NULL, m.revision, m.forgotten > m.after, \
-               NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM moved AS m \
-             UNION ALL SELECT c.tree, c.parent, c.name, c.revision, n.ns IS NOT NULL, \
-               {NODE_COLUMNS} FROM changed AS c \
-             LEFT JOIN {schema}.node AS n \
-             ON n.ns = {ns} AND n.parent = c.parent AND n.name = c.name",
+            "SELECT * FROM {}.changes_after({}, {}, {}, {})",
+            self.schema,
+            self.ns,
+            self.session.0,
             texts(after.keys().map(String::as_str)),
-            integers(
-                after.values().map(|revision| i64::try_from(revision.0).unwrap_or(i64::MAX)),
-                "bigint"
-            ),
-            self.session_lives(),
+            integers(after.values().map(revision), "bigint"),
         );
         let mut news = News { positions: Positions::new(), changes: Vec::new(), is_gap: false };
         let mut changes = Vec::new();

@@ -41,10 +41,49 @@ pub(crate) struct Resumed {
 /// A session that was opened.
 pub(crate) struct Opened {
     pub(crate) incarnation: Incarnation,
+    /// Number of the registry in the schema.
+    pub(crate) ns: i32,
     /// Channel of the notifications of this registry.
     pub(crate) channel: String,
     /// Position of the registry.
     pub(crate) position: Revision,
+}
+
+/// Repeats the opening of a registry until the
+/// [`connect_timeout`](PostgresOptions::connect_timeout), as long as the server cannot be reached:
+/// it may be starting beside this program.
+pub(crate) async fn with_retry<T, F>(
+    options: &PostgresOptions,
+    open: impl Fn(PostgresOptions) -> F,
+) -> std::result::Result<T, OpenError>
+where
+    F: Future<Output = std::result::Result<T, OpenError>>,
+{
+    let limit = options.connect_timeout;
+    let mut obstacle = None;
+    let attempts = async {
+        let mut pause = RETRY_PAUSES[0];
+        loop {
+            match open(options.clone()).await {
+                Err(error @ OpenError::Unreachable { .. }) => {
+                    if obstacle.is_none() {
+                        tracing::warn!(%error, ?limit, "waiting for the database");
+                    }
+                    obstacle = Some(error);
+                }
+                ended => return ended,
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(RETRY_PAUSES[1]);
+        }
+    };
+    match tokio::time::timeout(limit, attempts).await {
+        Ok(ended) => ended,
+        Err(_) => Err(obstacle.unwrap_or_else(|| OpenError::Unreachable {
+            server: options.server(),
+            cause: format!("no connection within {limit:?}"),
+        })),
+    }
 }
 
 /// A connection to the registry.
@@ -54,8 +93,8 @@ pub(crate) struct Store {
     ns: i32,
     schema: String,
     namespace: String,
-    /// The session of the center.
-    session: Option<SessionId>,
+    /// The session of the center; 0, which none has, before it was opened or continued.
+    session: SessionId,
     /// Trees that are known to have a clock.
     trees: BTreeSet<String>,
 }
@@ -69,37 +108,9 @@ impl Store {
             ns: 0,
             schema: format!("\"{}\"", options.schema),
             namespace: options.namespace.clone(),
-            session: None,
+            session: SessionId(0),
             trees: BTreeSet::new(),
         })
-    }
-
-    /// Connects, and retries until the [`connect_timeout`](PostgresOptions::connect_timeout) while
-    /// the server cannot be reached: it may be starting beside this program.
-    pub(crate) async fn connect_with_retry(
-        options: &PostgresOptions,
-    ) -> std::result::Result<Self, OpenError> {
-        let limit = options.connect_timeout;
-        let mut obstacle = OpenError::Unreachable {
-            server: options.server(),
-            cause: format!("no connection within {limit:?}"),
-        };
-        let attempts = async {
-            let mut pause = RETRY_PAUSES[0];
-            loop {
-                match Self::connect(options).await {
-                    Err(error @ OpenError::Unreachable { .. }) => {
-                        tracing::debug!(%error, "the database cannot be reached yet");
-                        obstacle = error;
-                    }
-                    ended => return ended,
-                }
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(RETRY_PAUSES[1]);
-            }
-        };
-        let ended = tokio::time::timeout(limit, attempts).await;
-        ended.unwrap_or(Err(obstacle))
     }
 
     pub(crate) async fn close(self) {
@@ -122,9 +133,10 @@ impl Store {
         let row = only(self.call(&call).await?)?;
         self.ns = column(&row, 0)?;
         let session = SessionId(column(&row, 1)?);
-        self.session = Some(session);
+        self.session = session;
         Ok(Opened {
             incarnation: Incarnation { session, number: 0 },
+            ns: self.ns,
             channel: column(&row, 2)?,
             position: Revision(counter(&row, 3)?),
         })
@@ -137,7 +149,7 @@ impl Store {
         ns: i32,
         newest: Revision,
     ) -> Result<Resumed> {
-        (self.ns, self.session) = (ns, Some(session));
+        (self.ns, self.session) = (ns, session);
         let rows = self.call(&format!("resume_session({}, {})", session.0, newest.0)).await?;
         let row = rows.first().ok_or(Failure::SessionOver)?;
         let revisions: &str = column(row, 2)?;
@@ -147,11 +159,6 @@ impl Store {
             revisions: revisions.split(',').filter_map(|number| number.parse().ok()).collect(),
             position: Revision(counter(row, 3)?),
         })
-    }
-
-    /// Returns the number of the registry in the schema.
-    pub(crate) fn ns(&self) -> i32 {
-        self.ns
     }
 
     /// Raises the counter of a live session. Returns the position of the registry.

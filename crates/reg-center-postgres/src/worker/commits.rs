@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use reg_center::{Committed, Error, Op, Revision, Txn, TxnOutcome};
 
-use super::{COMMIT, Commit, InDoubt, Link, Worker};
+use super::{COMMIT, Commit, InDoubt, Worker};
 use crate::error::Failure;
 use crate::sql::{Batch, tree_of};
 
@@ -36,12 +36,14 @@ impl Worker {
     async fn commit(&mut self, commits: Vec<Commit>) {
         let mut admitted: Vec<Commit> = Vec::with_capacity(commits.len());
         for (txn, reply) in commits {
-            match txn.session_in(self.shared.hub.current()) {
+            match self.session.admit(&txn) {
                 Ok(_) => admitted.push((txn, reply)),
                 Err(error) => drop(reply.send(Err(error))),
             }
         }
-        let (Link::Up(incarnation), Some(store)) = (self.link, &mut self.store) else { return };
+        let (Some(incarnation), Some(store)) = (self.incarnation(), &mut self.store) else {
+            return;
+        };
         if admitted.is_empty() {
             return;
         }
@@ -54,7 +56,7 @@ impl Worker {
                 for ((txn, reply), outcome) in admitted.into_iter().zip(outcomes) {
                     if let Some(revision) = written_revision(&outcome) {
                         self.newest = self.newest.max(revision);
-                        self.written(&txn);
+                        self.written(&txn, revision);
                     }
                     let _ = reply.send(Ok(outcome));
                 }
@@ -98,16 +100,14 @@ impl Worker {
     }
 
     /// Makes the changes of a transaction known to this and the other centers.
-    pub(super) fn written(&mut self, txn: &Txn) {
+    pub(super) fn written(&mut self, txn: &Txn, revision: Revision) {
         let mut trees: Vec<&str> = txn.ops().iter().map(|op| tree_of(op.path())).collect();
         trees.dedup();
-        trees.into_iter().for_each(|tree| self.changed(tree));
-    }
-
-    pub(super) fn changed(&mut self, tree: &str) {
-        self.feeds.mark(tree);
-        if let Some(wakeups) = &self.wakeups {
-            wakeups.announce(tree);
+        for tree in trees {
+            self.feeds.mark(tree);
+            if let Some(wakeups) = &self.wakeups {
+                wakeups.announce(tree, revision);
+            }
         }
     }
 }

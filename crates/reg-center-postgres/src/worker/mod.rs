@@ -9,15 +9,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use reg_center::{
-    Beat, Beats, Error, Node, NodePath, Result, Revision, SessionChange, SessionId, Txn, TxnOutcome,
+    Beat, Beats, ClientSession, Error, Node, NodePath, Result, Revision, SessionConnection,
+    SessionId, Txn, TxnOutcome,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot::Sender;
 
-use crate::error::{Failure, NO_RIGHT};
+use crate::error::Failure;
 use crate::feeds::Feeds;
-use crate::request::{Request, Shared};
-use crate::store::{Incarnation, Store};
+use crate::request::Request;
+use crate::store::{Incarnation, Store, with_retry};
 use crate::wakeups::{Wakeup, Wakeups};
 use crate::{OpenError, PostgresOptions};
 
@@ -32,19 +33,10 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 const COMMIT: &str = "commit";
 
+use recovery::first_session;
 pub(crate) use recovery::patience;
 
 type Commit = (Txn, Sender<Result<TxnOutcome>>);
-
-/// State of the connection between a center and its server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
-    Up(Incarnation),
-    /// The server cannot be reached. The session may live on.
-    Suspended(SessionId),
-    /// There is no session.
-    Lost,
-}
 
 /// A call whose outcome is unknown.
 struct InDoubt {
@@ -56,11 +48,12 @@ struct InDoubt {
 pub(crate) struct Worker {
     options: PostgresOptions,
     requests: UnboundedReceiver<Request>,
-    shared: Arc<Shared>,
+    session: Arc<ClientSession>,
     store: Option<Store>,
     /// Number of the registry in the schema.
     ns: i32,
-    link: Link,
+    /// Number of the incarnation of the session in which the present connection writes.
+    incarnation: i64,
     /// Number of the last call with transactions.
     seq: u64,
     /// No revision that this center has seen is greater. A registry that is behind it has lost
@@ -90,19 +83,18 @@ impl Worker {
     pub(crate) async fn start(
         options: PostgresOptions,
         requests: UnboundedReceiver<Request>,
-        shared: Arc<Shared>,
+        session: Arc<ClientSession>,
     ) -> Result<Self, OpenError> {
         let now = Instant::now();
-        let store = Store::connect_with_retry(&options).await?;
-        let server = options.server();
+        let (store, opened, sent) = with_retry(&options, first_session).await?;
         let (wake_sender, wake_receiver) = unbounded_channel();
         let mut worker = Self {
             options,
             requests,
-            shared,
+            session,
             store: Some(store),
             ns: 0,
-            link: Link::Lost,
+            incarnation: 0,
             seq: 0,
             newest: Revision::default(),
             is_loss_logged: false,
@@ -118,13 +110,7 @@ impl Worker {
             next_look: now,
             next_poll: now,
         };
-        worker.open_session().await.map_err(|failure| {
-            let cause = failure.cause().to_owned();
-            match failure.code() {
-                NO_RIGHT => OpenError::Refused { server, cause },
-                _ => OpenError::Unreachable { server, cause },
-            }
-        })?;
+        worker.opened(opened, sent);
         Ok(worker)
     }
 
@@ -169,6 +155,9 @@ impl Worker {
     /// other become durable together. Returns the caller that closes the center; calls after it are
     /// dropped.
     async fn serve(&mut self, first: Request) -> Option<Closing> {
+        // A call wakes this task ahead of the caller's other tasks, whose commits can share the
+        // call to the server.
+        tokio::task::yield_now().await;
         let mut commits = VecDeque::new();
         let mut next = Some(first);
         let mut n_served = 0;
@@ -199,12 +188,22 @@ impl Worker {
         None
     }
 
+    /// Returns the session and its incarnation, if the center is connected.
+    fn incarnation(&self) -> Option<Incarnation> {
+        let number = self.incarnation;
+        self.session.connected().map(|session| Incarnation { session, number })
+    }
+
+    /// Records that the session lives, by a request that was sent at `sent`.
+    fn acknowledge(&self, session: SessionId, sent: Instant) {
+        let by = SessionConnection { session, connection: self.session.connection() };
+        self.session.acknowledge(by, sent, self.options.session_timeout);
+    }
+
     /// Returns the connection, if the center is connected.
     fn connected_store(&mut self, call: &'static str) -> Result<&mut Store> {
-        match (&self.link, &mut self.store) {
-            (Link::Up(_), Some(store)) => Ok(store),
-            _ => Err(Error::Unavailable { call }),
-        }
+        self.session.check(call)?;
+        self.store.as_mut().ok_or(Error::Unavailable { call })
     }
 
     async fn read(&mut self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
@@ -235,14 +234,14 @@ impl Worker {
 
     fn wake(&mut self, wakeup: Wakeup) {
         match wakeup {
-            Wakeup::Changed(trees) => trees.iter().for_each(|tree| self.feeds.mark(tree)),
+            Wakeup::Changed(positions) => self.feeds.compare(&positions),
             Wakeup::Unknown => self.next_poll = Instant::now(),
         }
     }
 
     fn next_wake(&self) -> Instant {
         let mut wake = self.next_beat;
-        if let Link::Up(_) = self.link {
+        if self.session.connected().is_some() {
             wake = wake.min(self.next_look);
             if self.feeds.has_waiting() || self.forgets {
                 return Instant::now();
@@ -256,7 +255,7 @@ impl Worker {
 
     /// Does what is due. Returns the caller that closes the center while it has no connection.
     async fn tick(&mut self) -> Option<Closing> {
-        if let Link::Suspended(_) | Link::Lost = self.link
+        if self.session.connected().is_none()
             && Instant::now() >= self.next_beat
             && let Some(closing) = self.recover().await
         {
@@ -279,7 +278,9 @@ impl Worker {
     /// Looks for changes if it is time, delivers the changes that are known, and begins some of the
     /// feeds that wait.
     async fn follow(&mut self, now: Instant) -> Result<(), Failure> {
-        let (Link::Up(_), Some(store)) = (self.link, &mut self.store) else { return Ok(()) };
+        let (Some(_), Some(store)) = (self.session.connected(), &mut self.store) else {
+            return Ok(());
+        };
         if now >= self.next_poll {
             self.next_poll = now + self.options.polls();
             if !self.feeds.is_empty() {
@@ -297,16 +298,17 @@ impl Worker {
 
     /// Raises the counter of the session if it is time.
     async fn beat_if_due(&mut self) {
-        let (Link::Up(incarnation), Some(store)) = (self.link, &mut self.store) else { return };
+        let (Some(incarnation), Some(store)) = (self.incarnation(), &mut self.store) else {
+            return;
+        };
         let sent = Instant::now();
         if sent < self.next_beat {
             return;
         }
         match store.beat(incarnation, self.newest).await {
             Ok(position) => {
-                let timeout = self.options.session_timeout;
-                self.shared.lease.extend(incarnation.session, sent, timeout);
-                self.next_beat = sent + timeout / 4;
+                self.acknowledge(incarnation.session, sent);
+                self.next_beat = sent + self.options.session_timeout / 4;
                 self.newest = self.newest.max(position);
                 self.retry_pause = Duration::ZERO;
                 self.forgets = true;
@@ -319,7 +321,7 @@ impl Worker {
     /// Removes some old changes. A failure is no reason to give a working connection up: the next
     /// beat leads to another attempt.
     async fn forget_changes(&mut self) {
-        let (Link::Up(_), Some(store)) = (self.link, &mut self.store) else { return };
+        let (Some(_), Some(store)) = (self.session.connected(), &mut self.store) else { return };
         match store.forget_changes().await {
             Ok(may_have_more) => self.forgets = may_have_more,
             Err(Failure::Refused { cause, code }) => {
@@ -332,14 +334,14 @@ impl Worker {
 
     /// Ends the sessions of other centers that have ended without saying so.
     async fn end_dead_sessions(&mut self) {
-        let (Link::Up(own), Some(store)) = (self.link, &mut self.store) else { return };
+        let (Some(own), Some(store)) = (self.session.connected(), &mut self.store) else { return };
         let started = Instant::now();
         self.next_look = started + LOOK_INTERVAL.min(self.options.session_timeout / 8);
         let mut dead = match store.beats().await {
             Ok(beats) => self.beats.observe(started, Instant::now(), beats),
             Err(failure) => return self.failed(&failure),
         };
-        dead.retain(|beat| beat.session != own.session);
+        dead.retain(|beat| beat.session != own);
         for beat in dead {
             // The next look finds the others again.
             if Instant::now() >= self.next_beat {
@@ -350,11 +352,11 @@ impl Worker {
     }
 
     async fn end_session_of_other(&mut self, Beat { session, count, .. }: Beat) {
-        let (Link::Up(_), Some(store)) = (self.link, &mut self.store) else { return };
+        let (Some(_), Some(store)) = (self.session.connected(), &mut self.store) else { return };
         match store.end_session(session, Some(count)).await {
             Ok(Some(trees)) => {
                 tracing::warn!(%session, "ended a session that gave no sign of life");
-                trees.iter().for_each(|tree| self.changed(tree));
+                trees.iter().for_each(|tree| self.feeds.mark(tree));
             }
             // It has raised its counter, or another center has ended it.
             Ok(None) => {}
@@ -369,7 +371,7 @@ impl Worker {
 
     /// Gives the connection up, or reports that the session is over.
     fn failed(&mut self, failure: &Failure) {
-        let Link::Up(Incarnation { session, .. }) = self.link else { return };
+        let Some(session) = self.session.connected() else { return };
         self.retry_later();
         match failure {
             Failure::SessionOver => self.lose(session),
@@ -377,8 +379,7 @@ impl Worker {
                 tracing::warn!(%session, cause, "no connection to the database");
                 // Closing the socket ends the transaction on the server, if it still runs.
                 self.store = None;
-                self.link = Link::Suspended(session);
-                self.shared.hub.publish(SessionChange::Suspended { session });
+                self.session.suspend(self.session.connection());
             }
         }
     }

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use reg_center::{Committed, Error, Result, Revision, SessionChange, SessionId, TxnOutcome};
+use reg_center::{Committed, Error, Result, Revision, SessionId, TxnOutcome};
 
-use super::{COMMIT, Closing, InDoubt, Link, RETRY_PAUSES, Worker};
-use crate::error::{DATA_LOST, Failure};
+use super::{COMMIT, Closing, InDoubt, RETRY_PAUSES, Worker};
+use crate::error::{DATA_LOST, Failure, NO_RIGHT};
 use crate::request::Request;
-use crate::store::{Incarnation, Resumed, Store};
+use crate::store::{Incarnation, Opened, Resumed, Store};
 use crate::wakeups::Wakeups;
-use crate::{Notify, OpenError};
+use crate::{Notify, OpenError, PostgresOptions};
 
 /// End of an attempt to connect.
 enum Attempt {
@@ -26,9 +26,14 @@ impl Worker {
         let Some(store) = &mut self.store else { return Err(no_connection()) };
         let sent = Instant::now();
         let opened = store.open_session(timeout, self.newest).await?;
-        self.ns = store.ns();
+        self.opened(opened, sent);
+        Ok(())
+    }
+
+    /// Begins a session that was opened by a request that was sent at `sent`.
+    pub(super) fn opened(&mut self, opened: Opened, sent: Instant) {
+        self.ns = opened.ns;
         self.newest = self.newest.max(opened.position);
-        self.shared.lease.begin(opened.incarnation.session, sent, timeout);
         let is_known =
             self.wakeups.as_ref().is_some_and(|wakeups| wakeups.channel == opened.channel);
         if self.options.notify == Notify::On && !is_known {
@@ -36,20 +41,19 @@ impl Worker {
             self.wakeups = Some(Wakeups::start(&self.options, opened.channel, sender));
         }
         self.connected(opened.incarnation, sent);
-        Ok(())
     }
 
     /// Reports a connection. The feeds get new snapshots afterwards, between beats and calls.
     fn connected(&mut self, incarnation: Incarnation, sent: Instant) {
         self.feeds.restart();
         let (timeout, session) = (self.options.session_timeout, incarnation.session);
-        self.link = Link::Up(incarnation);
+        self.incarnation = incarnation.number;
         self.is_loss_logged = false;
         self.next_beat = sent + timeout / 4;
         // Changes between the snapshots and the next notification are found by a poll.
         self.next_poll = Instant::now();
         tracing::info!(%session, timeout_ms = timeout.as_millis(), "connected");
-        self.shared.hub.publish(SessionChange::Connected { session, timeout });
+        self.acknowledge(session, sent);
     }
 
     /// Tries to reach the server again.
@@ -65,9 +69,9 @@ impl Worker {
                 }
             }
         }
-        let recovered = match self.link {
-            Link::Suspended(session) => self.resume(session).await,
-            Link::Up(_) | Link::Lost => self.open_session().await,
+        let recovered = match self.session.id() {
+            Some(session) => self.resume(session).await,
+            None => self.open_session().await,
         };
         if let Err(failure) = recovered {
             let cause = failure.cause();
@@ -115,7 +119,7 @@ impl Worker {
         match request {
             Request::Commit { txn, reply, ticket } => {
                 if ticket.take() {
-                    let refused = txn.session_in(self.shared.hub.current()).err();
+                    let refused = self.session.admit(&txn).err();
                     let error = refused.unwrap_or(Error::Unavailable { call: COMMIT });
                     drop(reply.send(Err(error)));
                 }
@@ -138,7 +142,6 @@ impl Worker {
         match store.resume(session, ns, self.newest).await {
             Ok(resumed) => {
                 self.newest = self.newest.max(resumed.position);
-                self.shared.lease.extend(session, sent, self.options.session_timeout);
                 self.resolve(&resumed);
                 self.connected(resumed.incarnation, sent);
                 Ok(())
@@ -161,8 +164,10 @@ impl Worker {
             let revision = resumed.revisions.get(place).and_then(|n| u64::try_from(*n).ok());
             let answer = match revision.filter(|_| happened) {
                 Some(revision) => {
-                    self.written(&txn);
                     let revision = (revision > 0).then_some(Revision(revision));
+                    if let Some(revision) = revision {
+                        self.written(&txn, revision);
+                    }
                     let stats = vec![None; txn.ops().len()];
                     Ok(TxnOutcome::Committed(Committed { revision, stats }))
                 }
@@ -185,25 +190,18 @@ impl Worker {
     pub(super) fn lose(&mut self, session: SessionId) {
         tracing::warn!(%session, "session lost");
         self.give_up_doubt();
-        self.shared.lease.end();
-        self.link = Link::Lost;
-        self.shared.hub.publish(SessionChange::Lost { session });
+        self.session.lose(session);
     }
 
     /// Ends the session, also without a connection if one can be made.
     pub(super) async fn close(&mut self) -> Result<()> {
         self.give_up_doubt();
-        self.shared.lease.end();
+        let session = self.session.close();
         self.feeds.clear();
-        let session = match self.link {
-            Link::Up(Incarnation { session, .. }) | Link::Suspended(session) => Some(session),
-            Link::Lost => None,
-        };
         let ended = match session {
             Some(session) => self.end_own(session).await,
             None => Ok(()),
         };
-        self.shared.hub.publish(SessionChange::Closed);
         ended.map_err(|cause| {
             tracing::warn!(cause, "the session ends by its timeout");
             Error::Unavailable { call: "close" }
@@ -216,11 +214,28 @@ impl Worker {
             None => Store::connect(&self.options).await.map_err(|error| error.to_string())?,
         };
         let ended = store.end_session(session, None).await;
-        let trees = ended.map_err(|failure| failure.cause().to_owned())?;
-        trees.unwrap_or_default().iter().for_each(|tree| self.changed(tree));
+        ended.map_err(|failure| failure.cause().to_owned())?;
         store.close().await;
         Ok(())
     }
+}
+
+/// Connects and opens the first session of a center. Returns the time at which the session was
+/// requested, too.
+pub(super) async fn first_session(
+    options: PostgresOptions,
+) -> Result<(Store, Opened, Instant), OpenError> {
+    let mut store = Store::connect(&options).await?;
+    let sent = Instant::now();
+    let opened = store.open_session(options.session_timeout, Revision::default()).await;
+    let opened = opened.map_err(|failure| {
+        let (server, cause) = (options.server(), failure.cause().to_owned());
+        match failure.code() {
+            NO_RIGHT => OpenError::Refused { server, cause },
+            _ => OpenError::Unreachable { server, cause },
+        }
+    })?;
+    Ok((store, opened, sent))
 }
 
 fn no_connection() -> Failure {

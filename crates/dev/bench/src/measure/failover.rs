@@ -4,15 +4,18 @@ use std::future::pending;
 use std::time::{Duration, Instant};
 
 use lite::{JobBuilder, JobConfig, JobEvent, JobRecord, RunSource, job_fn};
-use reg_center::{Lifetime, NodePath, Txn};
+use postgres_fixture::proxy::{Mode, Proxy};
+use reg_center::{Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
+use registry::Address;
 use tokio::sync::mpsc;
 use zookeeper_client as zk;
 
 use crate::backend::{Backend, Running};
+use crate::raw::RawClient;
 use crate::recorder::Request;
 use crate::report::{Bound, Cell, Table};
 use crate::spread::Spread;
-use crate::stage::{Instance, Stage, settled, within};
+use crate::stage::{Instance, Stage, open, settled, within};
 use crate::{Effort, Outcome, replay};
 
 const COLUMNS: [&str; 11] = [
@@ -31,6 +34,9 @@ const COLUMNS: [&str; 11] = [
 
 /// Namespace of the jobs on the server.
 const NAMESPACE: &str = "failover";
+
+/// Time in which PostgreSQL ends the processes of closed connections.
+const EXIT_TIME: Duration = Duration::from_millis(100);
 
 /// Measures the loss of an instance that runs one item, three items, and a thousand items.
 pub(crate) async fn measure(backend: Backend, effort: Effort) -> Outcome<Table> {
@@ -91,13 +97,12 @@ async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
     settled(&handle, items as usize).await?;
     let mut losses = Vec::new();
     for _ in 0..rounds {
-        let (victim, node) = victim_with_runs(stage, config()?, lost).await?;
+        let victim = victim_with_runs(stage, config()?, lost).await?;
         // The survivor has completed its own items, so that it is idle.
         receive(lost, "the survivor's records", &mut records).await?;
         settled(&handle, lost as usize).await?;
         survivor.center.take();
-        let sent = Instant::now();
-        let removed = witness.end_of(victim, &node).await?;
+        let (sent, removed) = witness.end_of(&victim, &mut raw_client).await?;
         let mut starts = Vec::new();
         while starts.len() < lost as usize {
             let start = within("the takeovers", takes.recv()).await?;
@@ -141,11 +146,32 @@ impl Witness {
         }
     }
 
-    /// Ends the victim's session. Returns the moment at which its node is known to be gone.
-    async fn end_of(&self, victim: Instance, node: &str) -> Outcome<Instant> {
+    /// Ends the victim's session. Returns the moments at which this was requested, and at which its
+    /// node is known to be gone.
+    async fn end_of(
+        &self,
+        victim: &Victim,
+        raw_client: &mut RawClient,
+    ) -> Outcome<(Instant, Instant)> {
+        let Victim { instance: victim, node, proxy } = victim;
+        if let Some(proxy) = proxy {
+            victim.scheduler.abort();
+            proxy.set(Mode::Close).await?;
+            tokio::time::sleep(EXIT_TIME).await;
+            let session = match victim.center.session() {
+                Some(
+                    SessionChange::Connected { session, .. } | SessionChange::Suspended { session },
+                ) => session,
+                other => return Err(format!("the victim has no session: {other:?}").into()),
+            };
+            let sent = Instant::now();
+            raw_client.end_session(session).await?;
+            return Ok((sent, Instant::now()));
+        }
+        let sent = Instant::now();
         let Self::Watch(client) = self else {
             victim.crash().await?;
-            return Ok(Instant::now());
+            return Ok((sent, Instant::now()));
         };
         let look = client.check_and_watch_stat(node);
         let (shown, watcher) = within("the victim's node", look).await??;
@@ -156,19 +182,36 @@ impl Witness {
         });
         let (crashed, removed) = tokio::join!(victim.crash(), removal);
         crashed?;
-        removed
+        Ok((sent, removed?))
     }
 }
 
+/// The instance that is lost.
+struct Victim {
+    instance: Instance,
+    /// The path of its node.
+    node: String,
+    /// Its network, on PostgreSQL. The server has a process for each connection, and its end takes
+    /// a processor for milliseconds. If an instance is lost, its connections end long before its
+    /// session.
+    proxy: Option<Proxy>,
+}
+
 /// Starts an instance that owns half of the items and runs them without end.
-///
-/// Returns the instance and the path of its node.
-async fn victim_with_runs(
-    stage: &Stage,
-    config: JobConfig,
-    lost: u32,
-) -> Outcome<(Instance, String)> {
-    let victim = stage.instance(NAMESPACE, 2).await?;
+async fn victim_with_runs(stage: &Stage, config: JobConfig, lost: u32) -> Outcome<Victim> {
+    let proxy = match &stage.registry {
+        Running::Postgres(server) => Some(Proxy::start(server.address()).await?),
+        Running::Zookeeper(_) | Running::Sqlite { .. } | Running::Etcd(_) => None,
+    };
+    let address = match &proxy {
+        Some(proxy) => {
+            let text =
+                format!("postgres://postgres@{}/postgres?namespace={NAMESPACE}", proxy.address());
+            Address::parse(&text)?
+        }
+        None => stage.registry.address(NAMESPACE)?,
+    };
+    let victim = Instance::on(open(address).await?, 2)?;
     let (running, mut runs) = mpsc::unbounded_channel();
     let job = job_fn(move |_| {
         let _ = running.send(());
@@ -181,7 +224,7 @@ async fn victim_with_runs(
     let status = handle.status().await?;
     let instance = status.instance.ok_or("the victim has no id")?;
     let node = format!("/{NAMESPACE}/{}/instances/{instance}", status.job);
-    Ok((victim, node))
+    Ok(Victim { instance: victim, node, proxy })
 }
 
 /// Waits until `inbox` has received `times` messages.

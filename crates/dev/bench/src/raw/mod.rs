@@ -8,6 +8,8 @@ mod zookeeper;
 
 use std::time::{Duration, Instant};
 
+use reg_center::SessionId;
+
 use crate::Outcome;
 use crate::backend::Running;
 
@@ -55,6 +57,16 @@ impl RawClient {
             Self::Sqlite(client) => client.write(),
             Self::Postgres(client) => client.write().await,
             Self::Etcd(client) => client.write().await,
+        }
+    }
+
+    /// Ends the session of another client. Only a center of PostgreSQL is lost in this way.
+    pub(crate) async fn end_session(&mut self, session: SessionId) -> Outcome<()> {
+        match self {
+            Self::Postgres(client) => client.end_session(session).await,
+            Self::Zookeeper(_) | Self::Sqlite(_) | Self::Etcd(_) => {
+                Err("only PostgreSQL's sessions are ended by another client".into())
+            }
         }
     }
 

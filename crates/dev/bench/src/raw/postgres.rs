@@ -1,5 +1,6 @@
 //! Writes of one row in a PostgreSQL database.
 
+use reg_center::SessionId;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection};
 
@@ -37,6 +38,13 @@ impl Client {
     pub(super) async fn write(&mut self) -> Outcome<()> {
         let update = sqlx::raw_sql(AssertSqlSafe(self.update.clone()));
         update.execute(&mut self.connection).await?;
+        Ok(())
+    }
+
+    /// Ends a session of a registry, as a center does that has seen no sign of life.
+    pub(super) async fn end_session(&mut self, session: SessionId) -> Outcome<()> {
+        let end = format!("SELECT ejob.end_session({}, -1)", session.0);
+        sqlx::raw_sql(AssertSqlSafe(end)).execute(&mut self.connection).await?;
         Ok(())
     }
 }
