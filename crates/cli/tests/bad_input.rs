@@ -673,13 +673,13 @@ fn wrong_command_line_is_one_error_line() {
             "cron that never fires",
             &["worker", "never.toml", "--check"],
             2,
-            "never.toml: line 4: job \"a\": cron is \"0 0 0 30 2 ?\"; valid is an expression that fires after _",
+            "never.toml: line 4: job \"a\": cron is \"0 0 0 30 2 ?\"; valid is rules that fire after _",
         ),
         (
             "cron that never fires, at the start",
             &["worker", "never.toml"],
             2,
-            "never.toml: line 4: job \"a\": cron is \"0 0 0 30 2 ?\"; valid is an expression that fires after _",
+            "never.toml: line 4: job \"a\": cron is \"0 0 0 30 2 ?\"; valid is rules that fire after _",
         ),
         (
             "parameters of items",

@@ -316,7 +316,7 @@ async fn rejected_job_does_not_stop_the_others() {
                job, or take another name";
     assert_eq!(worker.line().await, format!("job made: not registered: {why}"));
     let never = "job past: not registered: invalid configuration: cron is \"0 0 0 1 1 ? 2020\"; \
-                 valid is an expression that fires after ";
+                 valid is rules that fire after ";
     let line = worker.line().await;
     assert!(line.starts_with(never), "{line}");
     let ready = "ready: good on server 10.0.0.1; not registered: made, past";
