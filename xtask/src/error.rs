@@ -55,6 +55,10 @@ pub(crate) enum Error {
     #[error("{0}")]
     Deploy(String),
     #[error("{0}")]
+    Release(String),
+    #[error("{0}")]
+    Semver(String),
+    #[error("{0}")]
     Site(String),
     #[error("systemd does not accept {}:\n{reason}", .unit.display())]
     Unit { unit: PathBuf, reason: String },

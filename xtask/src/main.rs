@@ -25,6 +25,8 @@ mod package;
 mod plots;
 mod postgres;
 mod program;
+mod releases;
+mod semver;
 mod servers;
 mod sim;
 mod site;
@@ -165,9 +167,14 @@ const TASKS: &[Task] = &[
         run: dependencies::advisories,
     },
     Task {
-        usage: "package",
-        summary: "pack the crates for a registry, and test programs that use the packed files",
-        run: |_| package::check(),
+        usage: "package [--keep]",
+        summary: "pack the crates for a registry, and test programs that use the packed files, or keep the sources",
+        run: package::run_task,
+    },
+    Task {
+        usage: "semver",
+        summary: "compare the API with that of the last release; builds cargo-semver-checks",
+        run: |_| semver::check(),
     },
     Task {
         usage: "tidy [--figures] [PATH...]",
@@ -262,6 +269,7 @@ mod tests {
             ("no such folder", "tidy crates/lit", "there is no file or folder `crates/lit`"),
             ("no such registry", "bench --backend redis", "or etcd, not `redis`"),
             ("ZooKeeper only", "bench --backend etcd --java x", "`--java` needs `--backend zk`"),
+            ("another option", "package --save", "`package` takes `--keep`, not `--save`"),
             ("another option", "deploy --apply", "`deploy` takes `--write`, not `--apply`"),
             ("another option", "demo --round 1", "and `--rounds N` only, not `--round`"),
         ];

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::backend::Backend;
 use crate::steps::{Steps, cargo, run};
-use crate::{Error, chaos, etcd, mutants, package, sim, verify};
+use crate::{Error, chaos, etcd, mutants, package, semver, sim, verify};
 
 /// Difference between the first seeds of two consecutive nights.
 const SEEDS_OF_A_NIGHT: u64 = 1_000_000;
@@ -47,6 +47,7 @@ pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     pages.env("EJOB_TEST_FIRST_SEED", first.to_string());
     steps.attempt("pages of the console", || run(&mut pages));
     steps.attempt("packages", package::check);
+    steps.attempt("compatibility of the API", semver::check);
     steps.attempt("newer etcd servers", || etcd::test_versions(&[]));
     steps.end("cargo xtask nightly")
 }

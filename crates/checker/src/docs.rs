@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::cron::Texts;
 use crate::names::{Name, Names};
 
 /// State of an item in its ledger record.
@@ -305,6 +306,12 @@ pub(crate) struct Config {
     pub(crate) time_zone: String,
     /// Empty if no days are excluded.
     pub(crate) excluded_days: String,
+    /// Time of the first possible fire; empty if there is none.
+    pub(crate) not_before: String,
+    /// Time of the last possible fire; empty if there is none.
+    pub(crate) not_after: String,
+    /// Passes of a repeated hour that fire: `both`, or `later` if empty.
+    pub(crate) repeated_hour: String,
     /// Exclusive upper bound of the start delay (jitter), in milliseconds; `None` without jitter.
     pub(crate) jitter_ms: Option<u32>,
     pub(crate) total: u32,
@@ -318,6 +325,18 @@ pub(crate) struct Config {
 }
 
 impl Config {
+    /// Returns the texts that determine the fires.
+    pub(crate) fn schedule_texts(&self) -> Texts<'_> {
+        Texts {
+            cron: &self.cron,
+            time_zone: &self.time_zone,
+            excluded_days: &self.excluded_days,
+            not_before: &self.not_before,
+            not_after: &self.not_after,
+            repeated_hour: &self.repeated_hour,
+        }
+    }
+
     pub(crate) fn is_failover_on(&self) -> bool {
         self.failover && self.monitor
     }
@@ -332,6 +351,12 @@ struct ConfigDoc {
     time_zone: Option<String>,
     #[serde(default)]
     excluded_days: Option<String>,
+    #[serde(default)]
+    not_before: Option<String>,
+    #[serde(default)]
+    not_after: Option<String>,
+    #[serde(default)]
+    repeated_hour: Option<String>,
     #[serde(default)]
     jitter_milliseconds: Option<u32>,
     sharding_total_count: Number,
@@ -383,6 +408,9 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         cron: doc.cron.unwrap_or_default(),
         time_zone: doc.time_zone.unwrap_or_default(),
         excluded_days: doc.excluded_days.unwrap_or_default(),
+        not_before: doc.not_before.unwrap_or_default(),
+        not_after: doc.not_after.unwrap_or_default(),
+        repeated_hour: doc.repeated_hour.unwrap_or_default(),
         jitter_ms: doc.jitter_milliseconds,
         total,
         failover: doc.failover,

@@ -66,6 +66,7 @@ pub struct Coverage {
 
 /// Report about a history.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Verdict.
     pub verdict: Verdict,

@@ -113,7 +113,7 @@ impl<'a> Context<'a> {
 
     /// Returns the operations of a registry, with the limits of the command line.
     pub(crate) fn operating(&self, registry: Arc<dyn RegistryCenter>) -> Operations {
-        let bounds = ReadBounds { deadline: self.connect.read_deadline(), ..ReadBounds::default() };
+        let bounds = ReadBounds::default().with(|it| it.deadline = self.connect.read_deadline());
         Operations::new(registry).bounds(bounds)
     }
 

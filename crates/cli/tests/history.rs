@@ -40,21 +40,15 @@ async fn store(folder: &Path) -> i64 {
         let (token, due) = (FencingToken(token), now - minutes * MINUTE_MS);
         let at = Timestamp::from_millisecond(due).unwrap();
         let (fire, outcome) = (FireTime(due), Outcome::Failed);
-        history.subscriber().on_run_ended(&RunReport {
-            job: job.clone(),
-            instance: instance.clone(),
-            item,
-            fire,
-            source,
-            token,
-            began: at,
-            ended: at,
-            outcome,
-            cause: Some(CAUSE.repeat(200)),
-        });
+        let mut report = RunReport::new(job.clone(), instance.clone(), item, at);
+        report.token = token;
+        report.outcome = outcome;
+        report.cause = Some(CAUSE.repeat(200));
+        history.subscriber().on_run_ended(&report);
         let event = JobEvent::Settled { item, fire, source, token, outcome };
-        let (job, instance) = (job.clone(), Some(instance.clone()));
-        history.subscriber().on_event(&JobRecord { job, instance, at, event });
+        let mut record = JobRecord::new(job.clone(), at, event);
+        record.instance = Some(instance.clone());
+        history.subscriber().on_event(&record);
     }
     history.close(Duration::from_secs(60)).await.unwrap();
     now
@@ -93,7 +87,7 @@ async fn gap_is_shown_with_any_outcome() {
         let event = JobEvent::Gap { item: ShardingItem::new(item), gap };
         let job = JobName::new("report").unwrap();
         let at = Timestamp::from_millisecond(now).unwrap();
-        history.subscriber().on_event(&JobRecord { job, instance: None, at, event });
+        history.subscriber().on_event(&JobRecord::new(job, at, event));
     }
     history.close(Duration::from_secs(60)).await.unwrap();
     let until = Timestamp::from_millisecond(until).unwrap();
@@ -162,7 +156,7 @@ async fn lost_records_are_shown_with_their_times() {
         let at = Timestamp::from_second(second).unwrap();
         let job = JobName::new("report").unwrap();
         let event = JobEvent::LostLeadership;
-        history.subscriber().on_event(&JobRecord { job, instance: None, at, event });
+        history.subscriber().on_event(&JobRecord::new(job, at, event));
     }
     history.close(Duration::from_secs(60)).await.unwrap();
     let line = "lost: 4 records from 1970-01-01T00:00:01Z to 1970-01-01T00:00:04Z: \

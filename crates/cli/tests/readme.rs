@@ -91,8 +91,32 @@ struct Shell {
     _child: Child,
 }
 
+/// Number of process ids that are used at most until a session has started its workers: by the
+/// session and by all other programs.
+const IDS_OF_A_START: u32 = 2_000;
+
+/// Starts processes until the ids of the next ones are in the same order as numbers and as texts.
+///
+/// Items are assigned by the texts of the instances' ids, and `9999` follows `10000`. A printed
+/// session has the order in which its workers started.
+async fn skip_unordered_ids() {
+    let end = std::fs::read_to_string("/proc/sys/kernel/pid_max").unwrap();
+    let end: u32 = end.trim().parse().unwrap();
+    for _ in 0..10 * IDS_OF_A_START {
+        let mut process = Command::new("true").spawn().unwrap();
+        let id = process.id().unwrap();
+        process.wait().await.unwrap();
+        let last = id + IDS_OF_A_START;
+        if last < end && last.to_string().len() == id.to_string().len() {
+            return;
+        }
+    }
+    panic!("process ids end at {end}: no {IDS_OF_A_START} of them have the same number of digits");
+}
+
 impl Shell {
-    fn start(folder: &Path) -> Self {
+    async fn start(folder: &Path) -> Self {
+        skip_unordered_ids().await;
         let program = Path::new(env!("CARGO_BIN_EXE_ejob"));
         let path = std::env::var("PATH").unwrap();
         let path = format!("{}:{path}", program.parent().unwrap().display());
@@ -198,7 +222,7 @@ async fn run_blocks(text: &str, files: &[(&str, &str)], servers: &[(&str, &str)]
     // Blocks of a numbered list are indented.
     let lines = blocks.flat_map(|block| block.lines().map(str::trim));
     let console = lines.collect::<Vec<_>>().join("\n");
-    let mut shell = Shell::start(folder.path());
+    let mut shell = Shell::start(folder.path()).await;
     run_steps(&mut shell, &steps(&console), servers, is_like_printed).await;
 }
 
@@ -211,7 +235,7 @@ async fn run_session(page: &str, heading: &str, servers: &[(&str, &str)], worker
     let folder = tempfile::tempdir().unwrap();
     let jobs = block(README, "## Without a program: `ejob`", "toml");
     std::fs::write(folder.path().join("jobs.toml"), jobs).unwrap();
-    let mut shell = Shell::start(folder.path());
+    let mut shell = Shell::start(folder.path()).await;
     let steps = steps(block(page, heading, "console"));
     run_steps(&mut shell, &steps, servers, is_as_printed).await;
     let mut stderr = std::io::stderr();

@@ -80,7 +80,8 @@ fn max_time_diff_applies_only_if_registry_time_is_known() {
         ("unknown registry time", MaxTimeDiff::Default, false, YEAR_MS, true),
     ];
     for (case, max_time_diff, known, ahead_ms, runs) in rows {
-        let mut cluster = Cluster::settled(1, &JobConfig { max_time_diff, ..job_of(1) });
+        let mut cluster =
+            Cluster::settled(1, &job_of(1).with(|it| it.max_time_diff = max_time_diff));
         if known {
             cluster.show_registry_time(FIRST);
         }
@@ -111,7 +112,7 @@ fn future_fire_is_dropped_when_registry_time_becomes_known() {
 /// The clock is corrected after a timer has fired by the wrong time.
 #[test]
 fn fire_later_than_own_clock_runs_only_when_it_comes_again() {
-    let unmonitored = JobConfig { monitor_execution: false, ..job_of(2) };
+    let unmonitored = job_of(2).with(|it| it.monitor_execution = false);
     for config in [job_of(2), unmonitored] {
         let mut cluster = Cluster::settled(1, &config);
         cluster.show_registry_time(FIRST);

@@ -21,7 +21,7 @@ const SECOND: usize = 1;
 const A_WHILE: Duration = Duration::from_secs(2);
 
 fn job_of_v3(items: u32) -> JobConfig {
-    JobConfig { java: JavaSettings::of(Dialect::V3), ..job_of(items) }
+    job_of(items).with(|it| it.java = JavaSettings::of(Dialect::V3))
 }
 
 fn settled(instances: usize, items: u32) -> Cluster {
@@ -132,7 +132,10 @@ fn trigger_node_is_not_created_for_lost_java_instance() {
 
 #[test]
 fn unmonitored_job_is_triggered_by_nodes_of_3_x() {
-    let config = JobConfig { monitor_execution: false, failover: false, ..job_of_v3(2) };
+    let config = job_of_v3(2).with(|it| {
+        it.monitor_execution = false;
+        it.failover = false;
+    });
     let mut cluster = Cluster::settled_with(2, &config, |c, _| c.speaking(Dialect::V3));
     let layout = Layout::new(&config.job_name).speaking(Dialect::V3);
     let all_items: Option<Vec<_>> = None;
@@ -370,7 +373,7 @@ fn interrupted_runs_are_recovered_once_after_all_instances_restart() {
 #[test]
 fn persistent_java_mark_is_removed_when_failover_is_off() {
     let (mut cluster, java, _) = with_java_run(job_of_v3(2));
-    cluster.configure(&JobConfig { failover: false, ..job_of_v3(2) });
+    cluster.configure(&job_of_v3(2).with(|it| it.failover = false));
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
@@ -384,7 +387,7 @@ fn persistent_java_mark_is_removed_when_failover_is_off() {
 #[test]
 fn removed_java_mark_causes_no_takeover_when_failover_is_on_again() {
     let (mut cluster, java, fire) = with_java_run(job_of_v3(2));
-    cluster.configure(&JobConfig { failover: false, ..job_of_v3(2) });
+    cluster.configure(&job_of_v3(2).with(|it| it.failover = false));
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
     cluster.configure(&job_of_v3(2));

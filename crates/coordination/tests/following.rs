@@ -168,7 +168,10 @@ fn orphans_are_taken_over_by_instances_that_did_not_watch_them() {
 /// the failover queue shows that items wait for a takeover.
 #[test]
 fn all_instances_watch_all_items_while_orphans_are_queued() {
-    let config = JobConfig { static_sharding: true, failover: true, ..job_of(ITEMS) };
+    let config = job_of(ITEMS).with(|it| {
+        it.static_sharding = true;
+        it.failover = true;
+    });
     let named = |coordinator: Coordinator, instance| coordinator.named(format!("name-{instance}"));
     let mut cluster = after_quiet_period(Cluster::settled_with(4, &config, named));
     let lost = followers(&cluster, 4)[0];
@@ -201,7 +204,7 @@ fn all_instances_watch_all_items_beside_java_instance() {
 /// The idle leader takes over all orphans. Their items are pending until these runs have ended.
 #[test]
 fn next_owner_watches_its_pending_items() {
-    let config = JobConfig { failover: true, ..job_of(ITEMS) };
+    let config = job_of(ITEMS).with(|it| it.failover = true);
     let mut cluster = quiet(4, &config);
     let (leader, lost) = (cluster.leader().unwrap(), followers(&cluster, 4)[0]);
     cluster.fire();
@@ -252,7 +255,7 @@ fn catch_up_waits_for_complete_view() {
     let mut cluster = quiet(4, &job_of(ITEMS));
     let follower = followers(&cluster, 4)[0];
     let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
-    cluster.configure(&JobConfig { catch_up, ..job_of(ITEMS) });
+    cluster.configure(&job_of(ITEMS).with(|it| it.catch_up = catch_up));
     cluster.deliver_only(follower, "config");
     cluster.advance_clocks(A_WHILE);
     cluster.fire();
@@ -261,7 +264,10 @@ fn catch_up_waits_for_complete_view() {
 
 #[test]
 fn all_instances_watch_all_items_of_unmonitored_job() {
-    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(ITEMS) };
+    let unmonitored = job_of(ITEMS).with(|it| {
+        it.monitor_execution = false;
+        it.failover = false;
+    });
     let cluster = quiet(4, &unmonitored);
     assert_all_see_all(&cluster, 4);
 }
@@ -291,7 +297,7 @@ fn watch_becomes_narrow_again_after_item_count_decreased() {
 
 #[test]
 fn watch_becomes_narrow_after_most_items_moved_away() {
-    let config = JobConfig { strategy: "MINIMAL_MOVEMENT".to_owned(), ..job_of(ITEMS) };
+    let config = job_of(ITEMS).with(|it| it.strategy = "MINIMAL_MOVEMENT".to_owned());
     let cluster = Cluster::starting(3, &config, Delivery::WholeTransactions);
     let mut cluster = after_quiet_period(cluster);
     for _ in 0..5 {

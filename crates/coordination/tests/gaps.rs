@@ -56,7 +56,7 @@ fn cluster(instances: usize, config: &JobConfig) -> Cluster {
 }
 
 fn every(seconds: u32) -> JobConfig {
-    JobConfig { cron: Some(format!("0/{seconds} * * * * ?")), ..job_of(1) }
+    job_of(1).with(|it| it.cron = Some(format!("0/{seconds} * * * * ?")))
 }
 
 /// Fires and runs all items to their end, within one second.
@@ -164,7 +164,7 @@ fn fires_between_noted_misfires_are_a_gap() {
 fn configuration_change_with_same_schedule_hides_no_gap() {
     let mut cluster = cluster(1, &job_of(1));
     let last = fire_and_run(&mut cluster);
-    cluster.configure(&JobConfig { job_parameter: "newer".into(), ..job_of(1) });
+    cluster.configure(&job_of(1).with(|it| it.job_parameter = "newer".into()));
     sleep(&mut cluster, 3);
     let until = fire_and_run(&mut cluster);
     let expected = [(0, gap(after(last, 1), until, 3))];
@@ -190,7 +190,7 @@ fn fires_of_former_schedule_after_change_are_no_gap() {
     let last = fire_and_run(&mut cluster);
     cluster.run_for(Duration::from_millis(0));
     // The next fire of the former schedule is one second after the last one, after the change.
-    cluster.configure(&JobConfig { cron: Some("0/3 * * * * ?".into()), ..job_of(1) });
+    cluster.configure(&job_of(1).with(|it| it.cron = Some("0/3 * * * * ?".into())));
     let next = fires(&every(3), after(last, 1), FireTime(i64::MAX), 1)[0];
     let wait = u64::try_from(next.0 - after(last, 1).0).unwrap();
     cluster.run_for(Duration::from_millis(wait));
@@ -249,7 +249,7 @@ fn newcomer_reports_uncounted_gap_when_versions_between_are_unknown() {
     cluster.crash(FIRST);
     sleep(&mut cluster, 2);
     cluster.configure(&every(1));
-    cluster.configure(&JobConfig { job_parameter: "newer".into(), ..every(1) });
+    cluster.configure(&every(1).with(|it| it.job_parameter = "newer".into()));
     cluster.join();
     cluster.run_for(A_WHILE);
     let until = fire_and_run(&mut cluster);
@@ -265,7 +265,7 @@ fn unmonitored_period_is_no_gap_and_hides_no_earlier_gap() {
     sleep(&mut cluster, 2);
     cluster.run_for(Duration::from_millis(500));
     let off = FireTime(cluster.wall_ms());
-    cluster.configure(&JobConfig { monitor_execution: false, ..job_of(1) });
+    cluster.configure(&job_of(1).with(|it| it.monitor_execution = false));
     cluster.run_for(Duration::from_millis(500));
     sleep(&mut cluster, 3);
     cluster.run_for(Duration::from_millis(500));
@@ -322,7 +322,7 @@ fn promptly_seen_schedule_change_is_no_gap() {
 #[test]
 fn caught_up_fire_of_former_schedule_owes_next_fire_of_that_schedule() {
     let catch_up = Some(CatchUp { window_seconds: 60, max: 1 });
-    let catching_up = |seconds| JobConfig { catch_up, ..every(seconds) };
+    let catching_up = |seconds| every(seconds).with(|it| it.catch_up = catch_up);
     let mut cluster = cluster(1, &catching_up(1));
     let last = fire_and_run(&mut cluster);
     sleep(&mut cluster, 3);
@@ -364,7 +364,7 @@ fn missed_fires_of_retired_item_are_reported() {
 
 #[test]
 fn all_noted_misfires_of_retired_item_are_reported() {
-    let mut cluster = cluster(1, &JobConfig { misfire: true, ..job_of(2) });
+    let mut cluster = cluster(1, &job_of(2).with(|it| it.misfire = true));
     cluster.fire();
     cluster.run_for(A_SECOND);
     let noted = cluster.fire();
@@ -418,7 +418,7 @@ fn reported_gap_stays_in_record_until_next_claim() {
 /// Returns the misfires of a lost instance that the next owner reports, and the fire of the lost
 /// run.
 fn reported_after_loss(noted: u32) -> (Vec<FireRange>, FireTime) {
-    let config = JobConfig { misfire: true, ..job_of(1) };
+    let config = job_of(1).with(|it| it.misfire = true);
     let mut cluster = cluster(2, &config);
     let run = cluster.fire();
     cluster.run_for(A_SECOND);

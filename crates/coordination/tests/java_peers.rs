@@ -12,8 +12,7 @@ mod script;
 use std::time::Duration;
 
 use coordination::{
-    Coordinator, Dialect, Duty, Event, FireTime, JavaSettings, JobConfig, JobEvent, MissReason,
-    RunSource,
+    Coordinator, Dialect, Duty, Event, FireTime, JavaSettings, JobEvent, MissReason, RunSource,
 };
 use reg_center::Limits;
 use script::{Cluster, JavaPeer, job_of};
@@ -421,7 +420,7 @@ fn rust_leader_cannot_write_after_java_replaced_its_node() {
 /// The Java instance reads no record and begins an item that its cache shows as its own.
 #[test]
 fn release_of_rust_run_keeps_java_mark() {
-    let v3 = JobConfig { java: JavaSettings::of(Dialect::V3), ..job_of(4) };
+    let v3 = job_of(4).with(|it| it.java = JavaSettings::of(Dialect::V3));
     for config in [job_of(4), v3] {
         let dialect = config.java.dialect();
         let mut cluster = match dialect {
@@ -751,7 +750,10 @@ fn request_is_handed_on_after_java_run_has_ended() {
 /// Returns a job without monitoring, with a Java leader and a Rust instance. It has no records and
 /// no marks.
 fn unmonitored_led_by_java(items: u32, rust_items: &[u32]) -> (Cluster, JavaPeer) {
-    let config = JobConfig { monitor_execution: false, failover: false, ..job_of(items) };
+    let config = job_of(items).with(|it| {
+        it.monitor_execution = false;
+        it.failover = false;
+    });
     let mut cluster = Cluster::without_instances(&config);
     let java = cluster.java_joins("10.0.9.1");
     cluster.java_becomes_leader(&java);
@@ -801,7 +803,10 @@ fn unmonitored_fire_waits_for_resharding_by_java_leader() {
 
 #[test]
 fn unmonitored_items_move_to_java_instance_and_back() {
-    let config = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
+    let config = job_of(2).with(|it| {
+        it.monitor_execution = false;
+        it.failover = false;
+    });
     let mut cluster = Cluster::settled(1, &config);
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);

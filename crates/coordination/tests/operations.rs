@@ -12,8 +12,8 @@ mod script;
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, DropReason, Event, FireTime, JobConfig, JobEvent, MissReason, OnceStage, Outcome,
-    RunSource, StartItem,
+    CatchUp, DropReason, Event, FireTime, JobEvent, MissReason, OnceStage, Outcome, RunSource,
+    StartItem,
 };
 use reg_center::{Limits, Version};
 use script::{Cluster, job_of};
@@ -52,7 +52,7 @@ fn run_with_lost_claim_reply_uses_configuration_of_its_claim() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.fire();
     cluster.execute(FIRST);
-    cluster.configure(&JobConfig { job_parameter: "newer".into(), ..job_of(2) });
+    cluster.configure(&job_of(2).with(|it| it.job_parameter = "newer".into()));
     cluster.lose_reply(FIRST);
     cluster.move_latest_change_to_front(FIRST);
     cluster.deliver(FIRST);
@@ -236,7 +236,7 @@ fn busy_instances_take_over_orphans_when_none_is_idle() {
 #[test]
 fn catch_up_runs_each_missed_fire_once_in_order() {
     let catch_up = Some(CatchUp { window_seconds: 60, max: 10 });
-    let mut cluster = Cluster::settled(2, &JobConfig { catch_up, ..job_of(2) });
+    let mut cluster = Cluster::settled(2, &job_of(2).with(|it| it.catch_up = catch_up));
     let first = cluster.fire();
     run_through(&mut cluster);
     let missed = [FireTime(first.0 + 1_000), FireTime(first.0 + 2_000)];
@@ -252,7 +252,7 @@ fn catch_up_runs_each_missed_fire_once_in_order() {
 
 #[test]
 fn static_sharding_returns_items_to_restarted_instance() {
-    let config = JobConfig { static_sharding: true, ..job_of(4) };
+    let config = job_of(4).with(|it| it.static_sharding = true);
     let mut cluster = Cluster::settled_with(2, &config, |c, n| c.named(format!("worker-{n}")));
     let before: Vec<_> = (0..4).map(|i| cluster.owner(i).cloned()).collect();
     cluster.crash(SECOND);

@@ -11,9 +11,7 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{
-    DropReason, Event, JobConfig, JobEvent, MissReason, RequestParameter, RunSource,
-};
+use coordination::{DropReason, Event, JobEvent, MissReason, RequestParameter, RunSource};
 use reg_center::Limits;
 use script::{Cluster, job_of};
 use sharding::ShardingItem;
@@ -89,7 +87,7 @@ fn requests_with_different_parameters_run_separately() {
 
 #[test]
 fn takeover_keeps_request_parameter() {
-    let mut cluster = Cluster::settled(2, &JobConfig { failover: true, ..job_of(2) });
+    let mut cluster = Cluster::settled(2, &job_of(2).with(|it| it.failover = true));
     cluster.send_event(FIRST, request_with("february"));
     cluster.run_for(A_WHILE);
     let lost = (0..2).find(|i| cluster.owner(*i) == Some(cluster.id_of(SECOND))).unwrap();
@@ -118,7 +116,10 @@ fn run_with_lost_claim_reply_has_request_parameter() {
 
 #[test]
 fn request_with_parameter_is_dropped_and_reported_without_monitoring() {
-    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
+    let unmonitored = job_of(2).with(|it| {
+        it.monitor_execution = false;
+        it.failover = false;
+    });
     let mut cluster = Cluster::settled(1, &unmonitored);
     cluster.send_event(FIRST, request_with("february"));
     run_through(&mut cluster);
@@ -130,7 +131,10 @@ fn request_with_parameter_is_dropped_and_reported_without_monitoring() {
 /// Another sender has stored the request, or the job was monitored at that time.
 #[test]
 fn leader_drops_stored_request_with_parameter_without_monitoring() {
-    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
+    let unmonitored = job_of(2).with(|it| {
+        it.monitor_execution = false;
+        it.failover = false;
+    });
     let mut cluster = Cluster::settled(1, &unmonitored);
     let request = |parameter: &str| format!(r#"{{"by":"console","at":1001{parameter}}}"#);
     let with_parameter = request(r#","parameter":"february""#);
@@ -200,7 +204,7 @@ fn orphan_with_parameter_is_not_queued_beside_java_instance() {
 #[test]
 fn transactions_with_long_parameters_respect_registry_limits() {
     const LIMITS: Limits = Limits { max_ops: 2_000, max_bytes: 64_000 };
-    let config = JobConfig { failover: true, ..job_of(40) };
+    let config = job_of(40).with(|it| it.failover = true);
     let mut cluster =
         Cluster::settled_with(2, &config, |coordinator, _| coordinator.limited_to(LIMITS));
     let longest = "\"".repeat(coordination::MAX_REQUEST_PARAMETER_BYTES);
@@ -229,7 +233,10 @@ fn transactions_with_long_parameters_respect_registry_limits() {
 /// a request of any other sender when it removes the request.
 #[test]
 fn dropped_request_is_reported_by_its_sender_although_reply_is_lost() {
-    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
+    let unmonitored = job_of(2).with(|it| {
+        it.monitor_execution = false;
+        it.failover = false;
+    });
     let mut cluster = Cluster::settled(2, &unmonitored);
     let leader = cluster.leader().unwrap();
     let sender = FIRST + SECOND - leader;

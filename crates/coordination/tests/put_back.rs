@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use coordination::{
-    Dialect, Event, FencingToken, JavaSettings, JobConfig, LedgerState, RunSource, decode_ledger,
+    Dialect, Event, FencingToken, JavaSettings, LedgerState, RunSource, decode_ledger,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -27,7 +27,10 @@ const MARKS: [&str; 4] =
 
 /// Returns a cluster of one instance with one item.
 fn one_instance(dialect: Dialect, failover: bool) -> Cluster {
-    let config = JobConfig { java: JavaSettings::of(dialect), failover, ..job_of(1) };
+    let config = job_of(1).with(|it| {
+        it.java = JavaSettings::of(dialect);
+        it.failover = failover;
+    });
     match dialect {
         Dialect::V2 => Cluster::settled(1, &config),
         Dialect::V3 => Cluster::settled_with(1, &config, |c, _| c.speaking(Dialect::V3)),
@@ -225,7 +228,7 @@ proptest! {
         steps in steps(), third in any::<bool>(), failover in any::<bool>(),
     ) {
         let dialect = if third { Dialect::V3 } else { Dialect::V2 };
-        let config = JobConfig { java: JavaSettings::of(dialect), failover, ..job_of(2) };
+        let config = job_of(2).with(|it| { it.java = JavaSettings::of(dialect); it.failover = failover; });
         let mut cluster = match dialect {
             Dialect::V2 => Cluster::settled(2, &config),
             Dialect::V3 => Cluster::settled_with(2, &config, |c, _| c.speaking(Dialect::V3)),

@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, Duty, Event, FencingToken, FireTime, JobConfig, JobEvent, MissReason, OnceStage,
-    Outage, Outcome, RunSource, StartItem,
+    CatchUp, Duty, Event, FencingToken, FireTime, JobEvent, MissReason, OnceStage, Outage, Outcome,
+    RunSource, StartItem,
 };
 use script::{Cluster, Delivery, UNKNOWN_OWNER, job_of};
 use sharding::ShardingItem;
@@ -90,7 +90,7 @@ fn claim_is_not_retried_before_view_shows_conflict() {
 /// other one is paused.
 #[test]
 fn busy_instance_takes_over_share_of_orphans_each_second() {
-    let config = JobConfig { failover: true, ..job_of(12) };
+    let config = job_of(12).with(|it| it.failover = true);
     let mut cluster = Cluster::settled(3, &config);
     cluster.fire();
     let (busy, paused) = (1, 2);
@@ -155,7 +155,7 @@ fn inherited_due_fire_waits_when_catch_up_is_enabled() {
             (0..3).any(|of| cluster.deliver(of) || cluster.execute(of) || cluster.reply(of));
         assert!(stepped, "the newcomer claims no due fire\n{}", cluster.trace());
     }
-    cluster.configure(&JobConfig { catch_up, ..job_of(6) });
+    cluster.configure(&job_of(6).with(|it| it.catch_up = catch_up));
     cluster.run_for(A_WHILE);
     let runs_of = |cluster: &Cluster, fire| {
         cluster.runs_for(fire).filter(|(instance, _)| *instance == newcomer).count()
@@ -172,8 +172,8 @@ fn inherited_due_fire_waits_when_catch_up_is_enabled() {
 /// The claimed run waits for an unclaimed run that began while monitoring was off.
 #[test]
 fn delayed_run_uses_configuration_of_its_claim() {
-    let monitored = JobConfig { failover: false, ..job_of(1) };
-    let unmonitored = JobConfig { monitor_execution: false, ..monitored.clone() };
+    let monitored = job_of(1).with(|it| it.failover = false);
+    let unmonitored = monitored.clone().with(|it| it.monitor_execution = false);
     let mut cluster = Cluster::settled(1, &monitored);
     let claimed = cluster.fire();
     cluster.execute_all(FIRST);
@@ -183,7 +183,7 @@ fn delayed_run_uses_configuration_of_its_claim() {
     let unclaimed = cluster.fire();
     assert_eq!(cluster.items_run_for(unclaimed), [0], "{}", cluster.trace());
     cluster.reply_all(FIRST);
-    cluster.configure(&JobConfig { job_parameter: "later".to_owned(), ..monitored.clone() });
+    cluster.configure(&monitored.clone().with(|it| it.job_parameter = "later".to_owned()));
     cluster.deliver_all(FIRST);
     cluster.end_all_runs();
     let started: Vec<_> = cluster.runs_for(claimed).map(|(_, start)| &*start.config).collect();
@@ -192,7 +192,7 @@ fn delayed_run_uses_configuration_of_its_claim() {
 
 #[test]
 fn static_sharding_keeps_owners_when_instance_joins() {
-    let config = JobConfig { static_sharding: true, ..job_of(4) };
+    let config = job_of(4).with(|it| it.static_sharding = true);
     let mut cluster = Cluster::settled(1, &config);
     cluster.join();
     cluster.run_for(A_WHILE);
@@ -214,7 +214,10 @@ fn runs_are_cancelled_when_lease_expires() {
 /// A process fires again after its clock was set back.
 #[test]
 fn unmonitored_fire_before_last_fire_does_not_run_again() {
-    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(1) };
+    let unmonitored = job_of(1).with(|it| {
+        it.monitor_execution = false;
+        it.failover = false;
+    });
     let mut cluster = Cluster::settled(1, &unmonitored);
     let earlier = cluster.fire();
     cluster.end_all_runs();
@@ -360,7 +363,7 @@ fn disabling_is_not_retried_before_view_shows_conflict() {
 fn strategy_result_with_unknown_owner_is_rejected() {
     let mut cluster = Cluster::settled(2, &job_of(4));
     let before: Vec<_> = (0..4).map(|item| cluster.owner(item).cloned()).collect();
-    cluster.configure(&JobConfig { strategy: UNKNOWN_OWNER.to_owned(), ..job_of(4) });
+    cluster.configure(&job_of(4).with(|it| it.strategy = UNKNOWN_OWNER.to_owned()));
     cluster.run_for(A_WHILE);
     let after: Vec<_> = (0..4).map(|item| cluster.owner(item).cloned()).collect();
     assert_eq!(after, before, "{}", cluster.trace());
@@ -371,12 +374,12 @@ fn strategy_failure_is_reported_once_per_configuration() {
     let mut cluster = Cluster::settled(2, &job_of(4));
     let leader = cluster.leader().unwrap();
     for times in [1, 2] {
-        cluster.configure(&JobConfig { strategy: UNKNOWN_OWNER.to_owned(), ..job_of(4) });
+        cluster.configure(&job_of(4).with(|it| it.strategy = UNKNOWN_OWNER.to_owned()));
         cluster.run_for(A_WHILE);
         let is_failure = |event: &&JobEvent| matches!(event, JobEvent::StrategyFailed { .. });
         let reported = cluster.events(leader).iter().filter(is_failure).count();
         assert_eq!(reported, times, "{}", cluster.trace());
-        cluster.configure(&JobConfig { strategy: "ODEVITY".to_owned(), ..job_of(5) });
+        cluster.configure(&job_of(5).with(|it| it.strategy = "ODEVITY".to_owned()));
         cluster.run_for(A_WHILE);
     }
 }
@@ -387,7 +390,7 @@ fn strategy_change_triggers_resharding() {
     let before: Vec<_> = (0..3).map(|item| cluster.owner(item).cloned()).collect();
     let names = ["ODEVITY", "ROUND_ROBIN"].map(str::to_owned);
     let moved = names.map(|strategy| {
-        cluster.configure(&JobConfig { strategy, ..job_of(3) });
+        cluster.configure(&job_of(3).with(|it| it.strategy = strategy));
         cluster.run_for(A_WHILE);
         (0..3).map(|item| cluster.owner(item).cloned()).collect::<Vec<_>>() != before
     });
@@ -396,7 +399,10 @@ fn strategy_change_triggers_resharding() {
 
 #[test]
 fn disabled_item_does_not_run_without_monitoring() {
-    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
+    let unmonitored = job_of(2).with(|it| {
+        it.monitor_execution = false;
+        it.failover = false;
+    });
     let mut cluster = Cluster::settled(1, &unmonitored);
     cluster.create("sharding/1/disabled", "");
     cluster.run_for(A_WHILE);

@@ -11,9 +11,7 @@ mod script;
 
 use std::time::Duration;
 
-use coordination::{
-    Duty, Event, FireRange, FireTime, JobConfig, JobEvent, MissReason, RunSource, StartItem,
-};
+use coordination::{Duty, Event, FireRange, FireTime, JobEvent, MissReason, RunSource, StartItem};
 use reg_center::Version;
 use script::{Cluster, Delivery, Traffic, job_of};
 use sharding::{InstanceId, ShardingItem};
@@ -146,7 +144,10 @@ fn survivor_leads_and_owns_all_items_after_leader_removal() {
 
 #[test]
 fn unmonitored_job_runs_on_manual_request() {
-    let config = JobConfig { failover: false, monitor_execution: false, ..job_of(2) };
+    let config = job_of(2).with(|it| {
+        it.failover = false;
+        it.monitor_execution = false;
+    });
     let mut cluster = Cluster::settled(1, &config);
     cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     cluster.run_for(A_WHILE);
@@ -233,7 +234,7 @@ fn unreadable_configuration_keeps_last_good_one() {
 #[test]
 fn good_configuration_takes_effect_before_unreadable_one() {
     let mut cluster = Cluster::settled(1, &job_of(2));
-    let good = JobConfig { cron: Some("0/7 * * * * ?".into()), ..job_of(2) };
+    let good = job_of(2).with(|it| it.cron = Some("0/7 * * * * ?".into()));
     cluster.configure(&good);
     cluster.write("config", "{");
     cluster.deliver_together(FIRST);

@@ -198,7 +198,7 @@ fn orphan_release_conflicts_when_view_lacks_queue_entry() {
     cluster.report_unknown(&sweep);
     assert!(!cluster.is_rejected(sweep), "{}", cluster.trace());
     assert!(cluster.registry_view().item(ShardingItem::new(item)).queued, "{}", cluster.trace());
-    cluster.configure(&JobConfig { failover: false, ..job_of(4) });
+    cluster.configure(&job_of(4).with(|it| it.failover = false));
     cluster.deliver_only(FIRST, &format!("ledger/{item}"));
     cluster.deliver_only(FIRST, "config");
     cluster.advance_clocks(Duration::from_secs(60));
@@ -364,7 +364,10 @@ fn acceptance_conflicts_when_items_were_reassigned() {
 
 #[test]
 fn trigger_write_conflicts_when_instance_was_triggered() {
-    let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(4) };
+    let unmonitored = job_of(4).with(|it| {
+        it.monitor_execution = false;
+        it.failover = false;
+    });
     let (mut cluster, _) = requested(&unmonitored);
     let trigger = cluster.plan_and_hold(FIRST, Duty::Trigger);
     cluster.write(&format!("instances/{}", cluster.id_of(SECOND)), "TRIGGER");

@@ -126,7 +126,7 @@ struct Failed<'a> {
 
 impl<'a> Failed<'a> {
     fn of(failure: &'a RunFailure, limit: usize) -> Self {
-        let RunFailure { run, attempts, failed_in } = failure;
+        let RunFailure { run, attempts, failed_in, .. } = failure;
         let (failed_in, listener) = match failed_in {
             FailedIn::Before { listener } => ("before", Some(listener.as_str())),
             FailedIn::After { listener, .. } => ("after", Some(listener.as_str())),
@@ -164,26 +164,21 @@ pub(crate) fn cut(text: &str, max: usize) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use lite::ShardingItem;
-    use lite::{FencingToken, FireTime, InstanceId, JobName, Outcome, RunReport, RunSource};
+    use lite::{FencingToken, InstanceId, JobName, Outcome, RunReport};
 
     use super::*;
 
     /// Returns a failure of an item with an error text.
     pub(crate) fn failure(item: u32, error: &str) -> RunFailure {
         let began: Timestamp = "2024-02-29T12:00:00Z".parse().unwrap();
-        let run = RunReport {
-            job: JobName::new("report").unwrap(),
-            instance: InstanceId::new("10.0.0.1@-@1"),
-            item: ShardingItem::new(item),
-            fire: FireTime(began.as_millisecond()),
-            source: RunSource::Normal,
-            token: FencingToken(4),
-            began,
-            ended: began,
-            outcome: Outcome::Failed,
-            cause: Some(error.to_owned()),
-        };
-        RunFailure { run, attempts: 2, failed_in: FailedIn::Code }
+        let (job, instance) = (JobName::new("report").unwrap(), InstanceId::new("10.0.0.1@-@1"));
+        let mut run = RunReport::new(job, instance, ShardingItem::new(item), began);
+        run.token = FencingToken(4);
+        run.outcome = Outcome::Failed;
+        run.cause = Some(error.to_owned());
+        let mut failure = RunFailure::new(run);
+        failure.attempts = 2;
+        failure
     }
 
     pub(crate) fn alert(n: u32) -> Alert {

@@ -26,6 +26,7 @@ const MAX_TEXT_BYTES: usize = 64 * 1024;
 
 /// Protection of the connection to a mail server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MailTls {
     /// TLS from the first byte on, as usual at port 465.
     #[default]

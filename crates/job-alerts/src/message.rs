@@ -11,6 +11,7 @@ use crate::channel::{Channel, Content};
 
 /// A message that a program composes itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// Summary in one line. Control characters are omitted.
     pub subject: String,
@@ -18,6 +19,14 @@ pub struct Message {
     pub text: String,
     /// Body of the request of a webhook; other channels send the text.
     pub body: Value,
+}
+
+impl Message {
+    /// Returns a message.
+    #[must_use]
+    pub fn new(subject: impl Into<String>, text: impl Into<String>, body: Value) -> Self {
+        Self { subject: subject.into(), text: text.into(), body }
+    }
 }
 
 impl Content for Message {

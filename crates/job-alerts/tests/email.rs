@@ -145,11 +145,7 @@ async fn mail_to_a_server_without_a_connection_has_not_arrived() {
     drop(listener);
     let email = Email::new("127.0.0.1", port, "jobs@example.com", "ops@example.com");
     let channel = email.tls(MailTls::None).channel().unwrap();
-    let message = job_alerts::Message {
-        subject: "late".to_owned(),
-        text: "late".to_owned(),
-        body: serde_json::Value::Null,
-    };
+    let message = job_alerts::Message::new("late", "late", serde_json::Value::Null);
     let error = within("sending", channel.send(&message)).await.unwrap_err();
     assert!(!error.may_have_arrived(), "{error:?}");
 }

@@ -271,11 +271,8 @@ fn invalid_settings_are_named_without_secrets() {
 }
 
 fn message() -> Message {
-    Message {
-        subject: "[jobs] report\nis late".to_owned(),
-        text: "item 0 is late".to_owned(),
-        body: json!({ "version": 1, "job": "report" }),
-    }
+    let body = json!({ "version": 1, "job": "report" });
+    Message::new("[jobs] report\nis late", "item 0 is late", body)
 }
 
 #[tokio::test]

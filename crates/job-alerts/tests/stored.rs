@@ -34,7 +34,7 @@ fn make(
     let properties: BTreeMap<String, String> =
         properties.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let job = JobName::new("report").unwrap();
-    let settings = HandlerSettings { job: &job, properties: &properties };
+    let settings = HandlerSettings::new(&job, &properties);
     with_alerts(ErrorHandlers::default(), permissions).make(name, &settings)
 }
 

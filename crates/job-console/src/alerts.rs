@@ -94,7 +94,7 @@ impl Row {
     }
 
     fn of(found: JobAssessment) -> Self {
-        let JobAssessment { job, severity, assessment } = found;
+        let JobAssessment { job, severity, assessment, .. } = found;
         let (state, since, until) = match &assessment.state {
             State::Ok => (Standing::Ok, None, None),
             State::Pending { until } => (Standing::Pending, None, Some(*until)),

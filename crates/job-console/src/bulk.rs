@@ -103,7 +103,7 @@ impl Bulk {
 
 /// Returns the entry of a job that is not changed.
 pub(crate) fn left_alone(job: &JobSnapshot, what: String) -> Entry {
-    Entry { job: job.job().to_string(), target: "job".to_owned(), what, as_wanted: false }
+    Entry::new(job.job().to_string(), "job", what)
 }
 
 /// Returns the digest of a plan: of its name and its lines, in their order.

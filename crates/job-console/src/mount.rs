@@ -30,6 +30,7 @@ pub struct Prefix(String);
 #[error(
     "prefix is {text:?}; valid is a path such as \"/ejob\", of letters, digits, '-', '_' and '.', without a '/' at its end"
 )]
+#[non_exhaustive]
 pub struct InvalidPrefix {
     /// The text.
     pub text: String,

@@ -18,6 +18,7 @@ use crate::problem::Problem;
 
 /// One route, and the permission that it demands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Rule {
     /// Method, such as `GET`.
     pub method: String,

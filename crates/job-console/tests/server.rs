@@ -165,7 +165,7 @@ async fn kept_connection_answers_requests_that_know_their_peer() {
 
 #[tokio::test]
 async fn idle_connection_and_slow_headers_are_closed() {
-    let stage = Stage::new(Limits { idle: SHORT, ..Limits::default() }).await;
+    let stage = Stage::new(Limits::default().with(|it| it.idle = SHORT)).await;
     let mut stream = stage.connect().await;
     send(&mut stream, "GET /peer HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(rest(stream).await.starts_with("HTTP/1.1 200 OK\r\n"));
@@ -221,7 +221,7 @@ async fn console_accepts_imports_up_to_the_limit_of_bodies() {
 
 #[tokio::test]
 async fn change_has_more_time_than_another_request() {
-    let mut stage = Stage::new(Limits { answer: SHORT, ..Limits::default() }).await;
+    let mut stage = Stage::new(Limits::default().with(|it| it.answer = SHORT)).await;
     let mut change = stage.connect().await;
     send(&mut change, "POST /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
     within("the begin", stage.begun.recv()).await.unwrap();
@@ -235,7 +235,10 @@ async fn change_has_more_time_than_another_request() {
 
 #[tokio::test]
 async fn late_answer_is_a_problem_and_a_change_goes_on() {
-    let limits = Limits { answer: SHORT, change: SHORT, ..Limits::default() };
+    let limits = Limits::default().with(|it| {
+        it.answer = SHORT;
+        it.change = SHORT;
+    });
     let mut stage = Stage::new(limits).await;
     let late = stage.ask("GET /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
     assert!(late.starts_with("HTTP/1.1 504 "), "{late}");
@@ -248,7 +251,7 @@ async fn late_answer_is_a_problem_and_a_change_goes_on() {
 
 #[tokio::test]
 async fn slow_body_ends_at_its_limit() {
-    let stage = Stage::new(Limits { idle: SHORT, ..Limits::default() }).await;
+    let stage = Stage::new(Limits::default().with(|it| it.idle = SHORT)).await;
     let slow = "POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nfive.";
     let refused = stage.ask(slow).await;
     assert!(refused.starts_with("HTTP/1.1 4"), "{refused}");
@@ -269,7 +272,7 @@ async fn panic_of_a_handler_is_a_problem() {
 
 #[tokio::test]
 async fn answers_are_compressed_but_events_are_not() {
-    let limits = Limits { stream: SHORT, ..Limits::default() };
+    let limits = Limits::default().with(|it| it.stream = SHORT);
     let stage = Stage::new(limits).await;
     let ask = |path: &str, accepts: &str| {
         format!(
@@ -289,7 +292,11 @@ async fn answers_are_compressed_but_events_are_not() {
 
 #[tokio::test]
 async fn stream_of_events_outlasts_the_limits_of_other_answers_and_ends_with_the_server() {
-    let limits = Limits { idle: SHORT, answer: SHORT, write: SHORT, ..Limits::default() };
+    let limits = Limits::default().with(|it| {
+        it.idle = SHORT;
+        it.answer = SHORT;
+        it.write = SHORT;
+    });
     let mut stage = Stage::new(limits).await;
     let mut stream = stage.connect().await;
     send(&mut stream, "GET /events HTTP/1.1\r\nHost: a\r\n\r\n").await;
@@ -307,8 +314,15 @@ async fn stream_of_events_outlasts_the_limits_of_other_answers_and_ends_with_the
 #[tokio::test]
 async fn limits_may_be_as_long_as_a_duration() {
     let all = Duration::MAX;
-    let limits = Limits { idle: all, answer: all, change: all, write: all, ..Limits::default() };
-    let stage = Stage::new(Limits { stream: all, drain: all, ..limits }).await;
+    let limits = Limits::default().with(|it| {
+        it.idle = all;
+        it.answer = all;
+        it.change = all;
+        it.write = all;
+        it.stream = all;
+        it.drain = all;
+    });
+    let stage = Stage::new(limits).await;
     for request in ["GET /peer", "POST /size", "GET /events"] {
         let mut stream = stage.connect().await;
         send(&mut stream, &format!("{request} HTTP/1.1\r\nHost: a\r\n\r\n")).await;
@@ -337,7 +351,7 @@ async fn dropped_server_closes_its_connections_before_and_after_the_signal_to_en
 
 #[tokio::test]
 async fn idle_connection_gives_way_but_an_answer_that_is_being_written_does_not() {
-    let stage = Stage::new(Limits { max_connections: 1, ..Limits::default() }).await;
+    let stage = Stage::new(Limits::default().with(|it| it.max_connections = 1)).await;
     let mut first = stage.connect().await;
     send(&mut first, "GET /peer HTTP/1.1\r\nHost: a\r\n\r\n").await;
     let own = first.local_addr().unwrap().to_string();
@@ -386,12 +400,12 @@ async fn change_is_completed_although_its_client_has_gone() {
 
 #[tokio::test]
 async fn change_that_is_not_complete_at_the_end_is_reported() {
-    let mut stage = Stage::new(Limits { drain: SHORT, ..Limits::default() }).await;
+    let mut stage = Stage::new(Limits::default().with(|it| it.drain = SHORT)).await;
     let mut stream = stage.connect().await;
     send(&mut stream, "POST /wait HTTP/1.1\r\nHost: a\r\n\r\n").await;
     within("the begin", stage.begun.recv()).await.unwrap();
     stage.stop.send(()).unwrap();
-    let unfinished = UnfinishedChanges { count: 1, waited: SHORT };
-    assert_eq!(within("the end of the server", stage.serving).await.unwrap(), Err(unfinished));
+    let unfinished = within("the end of the server", stage.serving).await.unwrap().unwrap_err();
+    assert_eq!((unfinished.count, unfinished.waited), (1, SHORT));
     assert_eq!(rest(stream).await, "");
 }

@@ -52,21 +52,15 @@ fn publish_run(subscriber: &HistorySubscriber, run: u64) -> Result<(), Box<dyn s
     let at = Timestamp::from_millisecond(ms)?;
     let (item, fire, token) = (ShardingItem::new(0), FireTime(ms), FencingToken(run + 1));
     let (source, outcome) = (RunSource::Normal, Outcome::Succeeded);
-    let record =
-        |event| JobRecord { job: job.clone(), instance: Some(instance.clone()), at, event };
+    let record = |event| {
+        let mut record = JobRecord::new(job.clone(), at, event);
+        record.instance = Some(instance.clone());
+        record
+    };
     subscriber.on_event(&record(JobEvent::Claimed { item, fire, source, token }));
-    subscriber.on_run_ended(&RunReport {
-        job: job.clone(),
-        instance: instance.clone(),
-        item,
-        fire,
-        source,
-        token,
-        began: at,
-        ended: at,
-        outcome,
-        cause: None,
-    });
+    let mut report = RunReport::new(job.clone(), instance.clone(), item, at);
+    report.token = token;
+    subscriber.on_run_ended(&report);
     subscriber.on_event(&record(JobEvent::Settled { item, fire, source, token, outcome }));
     Ok(())
 }

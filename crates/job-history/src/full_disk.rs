@@ -51,8 +51,9 @@ async fn open(options: HistoryOptions) -> History {
 
 fn record(n: u32, event: JobEvent) -> JobRecord {
     let at = Timestamp::from_second(i64::from(n)).unwrap();
-    let instance = Some(InstanceId::new("10.0.0.1@-@7"));
-    JobRecord { job: JobName::new("job").unwrap(), instance, at, event }
+    let mut record = JobRecord::new(JobName::new("job").unwrap(), at, event);
+    record.instance = Some(InstanceId::new("10.0.0.1@-@7"));
+    record
 }
 
 fn claims(history: &History, range: std::ops::Range<u32>) {

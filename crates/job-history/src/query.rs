@@ -136,6 +136,7 @@ impl FromStr for FireCursor {
 /// A text that is no cursor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cursor is {text:?}; valid is the cursor of an earlier page")]
+#[non_exhaustive]
 pub struct InvalidCursor {
     /// The text.
     pub text: String,

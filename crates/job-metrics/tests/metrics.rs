@@ -27,23 +27,20 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn send_event(subscriber: MetricsSubscriber, event: JobEvent) {
-    let (job, instance) = (JobName::new("job").unwrap(), Some(InstanceId::new("a")));
-    subscriber.on_event(&JobRecord { job, instance, at: at(0), event });
+    let mut record = JobRecord::new(JobName::new("job").unwrap(), at(0), event);
+    record.instance = Some(InstanceId::new("a"));
+    subscriber.on_event(&record);
 }
 
 fn end_run(subscriber: MetricsSubscriber, source: RunSource, outcome: Outcome, token: u64) {
-    subscriber.on_run_ended(&RunReport {
-        job: JobName::new("job").unwrap(),
-        instance: InstanceId::new("a"),
-        item: ShardingItem::new(0),
-        fire: FireTime(at(0).as_millisecond()),
-        source,
-        token: FencingToken(token),
-        began: at(2),
-        ended: at(7),
-        outcome,
-        cause: None,
-    });
+    let (job, instance) = (JobName::new("job").unwrap(), InstanceId::new("a"));
+    let mut report = RunReport::new(job, instance, ShardingItem::new(0), at(0));
+    report.source = source;
+    report.token = FencingToken(token);
+    report.began = at(2);
+    report.ended = at(7);
+    report.outcome = outcome;
+    subscriber.on_run_ended(&report);
 }
 
 fn every_event() -> Vec<JobEvent> {

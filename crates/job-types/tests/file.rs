@@ -29,6 +29,9 @@ job_parameter = "full"
 cron = "0 0 3 * * ?"
 time_zone = "Asia/Shanghai"
 excluded_days = "SAT..SUN"
+not_before = "2026-01-01T00:00:00Z"
+not_after = "2099-12-24T09:00:00"
+repeated_hour = "both"
 jitter = "30s"
 failover = true
 misfire = true
@@ -88,6 +91,9 @@ jobs:
   cron: 0 0 3 * * ?
   time_zone: Asia/Shanghai
   excluded_days: SAT..SUN
+  not_before: 2026-01-01T00:00:00Z
+  not_after: "2099-12-24T09:00:00"
+  repeated_hour: both
   jitter: 30s
   failover: true
   misfire: true
@@ -135,6 +141,9 @@ fn toml_and_yaml_declare_the_same_jobs() {
         .cron("0 0 3 * * ?")
         .time_zone("Asia/Shanghai")
         .excluded_days("SAT..SUN")
+        .not_before("2026-01-01T00:00:00Z")
+        .not_after("2099-12-24T09:00:00")
+        .repeated_hour("both")
         .jitter(Duration::from_secs(30))
         .failover(true)
         .catch_up(Duration::from_secs(3600), 3)

@@ -13,6 +13,7 @@ use crate::{Assessment, Memory, Seen, Severity, StoreError, WatchFile, evaluate}
 
 /// State of one expectation of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobAssessment {
     /// Job name.
     pub job: String,
@@ -20,6 +21,14 @@ pub struct JobAssessment {
     pub severity: Severity,
     /// The judgement.
     pub assessment: Assessment,
+}
+
+impl JobAssessment {
+    /// Returns the state of an expectation of a job.
+    #[must_use]
+    pub fn new(job: impl Into<String>, severity: Severity, assessment: Assessment) -> Self {
+        Self { job: job.into(), severity, assessment }
+    }
 }
 
 /// Judges all expectations once, in the order of jobs and kinds.
@@ -49,7 +58,7 @@ pub async fn assess(
             Some(stored) => memory.merge(stored.value.memory),
             None => memory.judge_all_fires(),
         }
-        let seen = Seen { job: snapshot, memory: &memory, history: None };
+        let seen = Seen::new(snapshot, &memory);
         let states = evaluate(&expectations, seen, now);
         found.extend(expectations.iter().zip(states).map(|(expectation, assessment)| {
             let (job, severity) = (job.to_string(), expectation.severity);

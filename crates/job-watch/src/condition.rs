@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Condition that a job must meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Condition {
     /// The namespace has the job.
     Exists,
@@ -26,6 +27,7 @@ pub enum Condition {
 /// Kind of a condition. A job has at most one expectation of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ConditionKind {
     /// See [`Condition::Exists`].
     Exists,
@@ -122,6 +124,7 @@ impl Severity {
 
 /// One expectation of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Expectation {
     /// Condition that must hold.
     pub condition: Condition,

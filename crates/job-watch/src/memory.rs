@@ -305,7 +305,7 @@ pub(crate) fn is_item_suspended(job: &JobSnapshot, item: ShardingItem) -> bool {
 }
 
 fn schedule_text(config: &JobConfig) -> String {
-    let JobConfig { cron, time_zone, excluded_days, .. } = config;
-    let parts = [cron, time_zone, excluded_days];
+    let JobConfig { cron, time_zone, excluded_days, not_before, not_after, .. } = config;
+    let parts = [cron, time_zone, excluded_days, not_before, not_after, &config.repeated_hour];
     parts.map(|part| part.as_deref().unwrap_or_default()).join("|")
 }

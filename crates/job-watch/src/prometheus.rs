@@ -9,6 +9,7 @@ use operations::{JobBrief, JobState};
 use crate::{ConditionKind, JobAssessment, MessageCounts, State};
 
 /// Facts beside the nodes of the jobs.
+#[non_exhaustive]
 pub struct NamespaceFacts<'a> {
     /// The last judgements.
     pub assessments: &'a [JobAssessment],
@@ -25,6 +26,25 @@ pub struct NamespaceFacts<'a> {
     pub is_sender: bool,
     /// Numbers of messages.
     pub messages: MessageCounts,
+}
+
+impl<'a> NamespaceFacts<'a> {
+    /// Returns the facts of a watcher that is not the sender and has not read the registry yet. Set
+    /// the fields that differ.
+    pub fn new(
+        assessments: &'a [JobAssessment],
+        last_success: &'a dyn Fn(&str) -> Option<i64>,
+    ) -> Self {
+        Self {
+            assessments,
+            last_success,
+            leader_changes: 0,
+            data_age: None,
+            registry_latency: None,
+            is_sender: false,
+            messages: MessageCounts::default(),
+        }
+    }
 }
 
 impl fmt::Debug for NamespaceFacts<'_> {

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use coordination::Dialect;
 use job_watch::{
-    Assessment, ConditionKind, JobAssessment, MessageCounts, NamespaceFacts, Severity, State,
-    prometheus,
+    Assessment, ConditionKind, JobAssessment, NamespaceFacts, Severity, State, prometheus,
 };
 use operations::job_brief;
 
@@ -24,25 +23,24 @@ fn text() -> String {
         named(Job::java(Dialect::V3).killed(1), "java"),
         named(Job::rust(Dialect::V3).server(1, "PAUSED").disabled(0), "paused"),
     ];
-    let judged = |expectation, state, items| JobAssessment {
-        job: "report".to_owned(),
-        severity: Severity::Critical,
-        assessment: Assessment { expectation, state, due: None, items },
+    let judged = |expectation, state, items| {
+        let mut assessment = Assessment::new(expectation, state);
+        assessment.items = items;
+        JobAssessment::new("report", Severity::Critical, assessment)
     };
     let violated = State::Violated { since: at(0), why: "item 0 is late".to_owned() };
     let assessments = [
         judged(ConditionKind::LateAfter, violated, 1),
         judged(ConditionKind::AtMost, State::Ok, 0),
     ];
-    let facts = NamespaceFacts {
-        assessments: &assessments,
-        last_success: &|job| (job == "report").then(|| at(-600).as_millisecond()),
-        leader_changes: 4,
-        data_age: Some(Duration::from_millis(1_500)),
-        registry_latency: Some(Duration::from_millis(3)),
-        is_sender: true,
-        messages: MessageCounts { sent: 5, unknown: 1, dropped: 0 },
-    };
+    let last_success = |job: &str| (job == "report").then(|| at(-600).as_millisecond());
+    let mut facts = NamespaceFacts::new(&assessments, &last_success);
+    facts.leader_changes = 4;
+    facts.data_age = Some(Duration::from_millis(1_500));
+    facts.registry_latency = Some(Duration::from_millis(3));
+    facts.is_sender = true;
+    facts.messages.sent = 5;
+    facts.messages.unknown = 1;
     prometheus(&jobs, &facts)
 }
 

@@ -44,7 +44,7 @@ fn after(steps: &[(u8, i64)]) -> (Watched, Option<Job>, i64) {
 
 fn judge(watched: &Watched, job: Option<&Job>, seconds: i64) -> Vec<Assessment> {
     let snapshot = job.map(Job::snapshot);
-    let seen = Seen { job: snapshot.as_ref(), memory: &watched.memory, history: None };
+    let seen = Seen::new(snapshot.as_ref(), &watched.memory);
     evaluate(&watched.file.expectations_of("report"), seen, at(seconds))
 }
 

@@ -6,9 +6,7 @@ use std::time::Duration;
 use coordination::{FireTime, InvalidConfig, JobConfig, ScheduleLookup};
 use jiff::Timestamp;
 use sharding::StrategyRegistry;
-use trigger::{
-    CronCaveat, CronExpression, CronSchedule, ExcludedDays, Jitter, JitterError, Schedule, Zone,
-};
+use trigger::{CronCaveat, Jitter, JitterError, JobSchedule, Schedule, ScheduleTexts, Zone};
 
 /// A schedule that tasks can share.
 pub(crate) type SharedSchedule = Arc<dyn Schedule>;
@@ -28,10 +26,16 @@ pub(crate) fn check(
     }
     match (timing, &config.cron) {
         (Some(timing), Some(cron)) if timing.schedule.next_after(now).is_none() => {
-            let days =
-                config.excluded_days.iter().map(|days| format!(", excluded_days being {days:?}"));
-            let days: String = days.collect();
-            let valid = format!("an expression that fires after {now}; this one never does{days}");
+            let limits = [
+                ("excluded_days", &config.excluded_days),
+                ("not_before", &config.not_before),
+                ("not_after", &config.not_after),
+            ];
+            let limits = limits.into_iter().filter_map(|(field, value)| {
+                value.as_ref().map(|value| format!(", {field} being {value:?}"))
+            });
+            let limits: String = limits.collect();
+            let valid = format!("rules that fire after {now}; these never do{limits}");
             Err(InvalidConfig::new("cron", format!("{cron:?}"), valid))
         }
         _ => Ok(()),
@@ -74,22 +78,24 @@ pub(crate) fn timing_of(
     config: &JobConfig,
     default_zone: &Zone,
 ) -> Result<Option<Timing>, InvalidConfig> {
-    let zone = match &config.time_zone {
-        Some(name) => zone("time_zone", name)?,
-        None => default_zone.clone(),
-    };
-    let Some(cron) = &config.cron else { return Ok(None) };
-    let expression = CronExpression::parse(cron).map_err(|error| {
-        let valid = format!("a Quartz expression such as \"0 0/5 * * * ?\"\n{error}");
-        InvalidConfig::new("cron", format!("{cron:?}"), valid)
-    })?;
-    let schedule = CronSchedule::new(expression, zone.clone());
-    let schedule = match excluded_days(config)? {
-        Some(days) => schedule.with_excluded_days(days),
-        None => schedule,
-    };
-    let jitter = jitter(config)?;
-    Ok(Some(Timing { schedule: Arc::new(schedule), zone, jitter }))
+    let Some(schedule) = schedule_of(config, default_zone)? else { return Ok(None) };
+    let zone = schedule.zone().clone();
+    Ok(Some(Timing { schedule: Arc::new(schedule), zone, jitter: jitter(config)? }))
+}
+
+fn schedule_of(
+    config: &JobConfig,
+    default_zone: &Zone,
+) -> Result<Option<JobSchedule>, InvalidConfig> {
+    let mut texts = ScheduleTexts::default();
+    texts.cron = config.cron.as_deref();
+    texts.time_zone = config.time_zone.as_deref();
+    texts.excluded_days = config.excluded_days.as_deref();
+    texts.not_before = config.not_before.as_deref();
+    texts.not_after = config.not_after.as_deref();
+    texts.repeated_hour = config.repeated_hour.as_deref();
+    let schedule = texts.schedule(default_zone);
+    schedule.map_err(|error| InvalidConfig::new(error.field, error.value, error.valid))
 }
 
 /// Returns a lookup of the fires of a configuration. A configuration without a time zone uses
@@ -116,26 +122,16 @@ fn invalid_jitter(error: JitterError) -> InvalidConfig {
     InvalidConfig::new("jitter", format!("{:?}", error.bound), error.valid)
 }
 
-fn excluded_days(config: &JobConfig) -> Result<Option<ExcludedDays>, InvalidConfig> {
-    let read = |days: &String| {
-        ExcludedDays::parse(days).map_err(|error| {
-            let valid = format!("days such as SAT..SUN,12-25 ({error})");
-            InvalidConfig::new("excluded_days", format!("{days:?}"), valid)
-        })
-    };
-    config.excluded_days.as_ref().map(read).transpose()
-}
-
-/// Checks the cron expression, the excluded days and the time zone of a configuration. The result
-/// does not depend on the default zone.
+/// Checks the schedule and the time zone of a configuration by itself, as in UTC if it has no time
+/// zone.
 pub(crate) fn check_timing(config: &JobConfig) -> Result<(), InvalidConfig> {
     timing_of(config, &Zone::utc()).map(drop)
 }
 
-/// Returns warnings about a valid cron expression that may not do what its author expects.
+/// Returns warnings about valid cron expressions that may not do what their author expects.
 pub(crate) fn caveats(config: &JobConfig) -> Vec<CronCaveat> {
-    let expression = config.cron.as_deref().and_then(|cron| CronExpression::parse(cron).ok());
-    expression.map_or_else(Vec::new, |expression| expression.caveats())
+    let schedule = schedule_of(config, &Zone::utc()).ok().flatten();
+    schedule.map_or_else(Vec::new, |schedule| schedule.caveats())
 }
 
 /// Parses the time zone in a configuration field.

@@ -100,6 +100,7 @@ pub trait JobListener: Send + Sync + 'static {
 
 /// End of a run, for its listeners.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RunEnd {
     /// Outcome of the run.
     pub outcome: Outcome,
@@ -107,6 +108,15 @@ pub struct RunEnd {
     pub cause: Option<String>,
     /// Number of calls of the job's code: 0 if a `before` has ended the run.
     pub attempts: u32,
+}
+
+impl RunEnd {
+    /// Returns the end of a run after one attempt, without a cause. Set the fields that differ, for
+    /// example in a test of a listener.
+    #[must_use]
+    pub const fn new(outcome: Outcome) -> Self {
+        Self { outcome, cause: None, attempts: 1 }
+    }
 }
 
 /// Failure of a listener's callback.

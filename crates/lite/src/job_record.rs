@@ -15,6 +15,7 @@ use crate::RuntimeJob;
 
 /// An event of a job in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobRecord {
     /// The job.
     pub job: JobName,
@@ -24,6 +25,14 @@ pub struct JobRecord {
     pub at: Timestamp,
     /// The event.
     pub event: JobEvent,
+}
+
+impl JobRecord {
+    /// Returns a record without an instance. Set it if it is known.
+    #[must_use]
+    pub fn new(job: JobName, at: Timestamp, event: JobEvent) -> Self {
+        Self { job, instance: None, at, event }
+    }
 }
 
 impl fmt::Display for JobRecord {
@@ -38,6 +47,7 @@ impl fmt::Display for JobRecord {
 /// precedes the event of the run's end: `Settled` if the end was recorded, `Fenced` if another
 /// instance had taken the run over. Runs of jobs that are not monitored are reported too.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RunReport {
     /// The job.
     pub job: JobName,
@@ -60,6 +70,26 @@ pub struct RunReport {
     pub outcome: Outcome,
     /// Text of its error or panic, of any length; `None` if it succeeded or was dropped.
     pub cause: Option<String>,
+}
+
+impl RunReport {
+    /// Returns the report of a scheduled run that began and succeeded at `at`, of a job that is not
+    /// monitored. Set the fields that differ, for example in a test of a subscriber.
+    #[must_use]
+    pub fn new(job: JobName, instance: InstanceId, item: ShardingItem, at: Timestamp) -> Self {
+        Self {
+            job,
+            instance,
+            item,
+            fire: FireTime(at.as_millisecond()),
+            source: RunSource::Normal,
+            token: FencingToken(0),
+            began: at,
+            ended: at,
+            outcome: Outcome::Succeeded,
+            cause: None,
+        }
+    }
 }
 
 /// Receives every event record, in order, in the job's event loop: it must be quick and not block.

@@ -190,7 +190,7 @@ async fn a_run_keeps_its_configuration_and_can_read_the_one_in_force() {
     let mut held = held(&cluster, config.clone()).await;
     let context = held.next().await;
 
-    cluster.configure(&JobConfig { description: "changed".into(), ..config }).await;
+    cluster.configure(&config.with(|it| it.description = "changed".into())).await;
 
     // The status is answered after the changes from the registry that precede it.
     let changed = async {

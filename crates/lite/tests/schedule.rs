@@ -112,6 +112,36 @@ async fn an_excluded_day_has_no_fires_and_none_is_missed() {
     }
 }
 
+/// The test begins at noon. Each second fire of the interval is one of the expression, too.
+#[tokio::test(start_paused = true)]
+async fn several_rules_fire_once_where_they_meet_and_only_within_the_period() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let runs = Runs::default();
+    let config = JobBuilder::new("job", 1)
+        .cron("@every 5m; 0 0/10 * * * ?; @at 2024-02-29T12:17:30Z")
+        .not_before("2024-02-29T12:06:00")
+        .not_after("2024-02-29T12:20:00Z")
+        .catch_up(Duration::from_secs(86_400), 500)
+        .build()
+        .unwrap();
+    let handle = member.scheduler.schedule(config, runs.job()).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    let mut events = handle.events();
+    cluster.pass(Duration::from_secs(3_600)).await;
+    let fires: Vec<_> = runs.all().iter().map(|run| (run.at(), run.source)).collect();
+    assert_eq!(fires, [600, 900, 1_050, 1_200].map(|at| (at, "NORMAL")));
+    assert_eq!(handle.status().await.unwrap().next_fire, None);
+    within("leaving", handle.shutdown(Duration::from_secs(1))).await.unwrap();
+    while let Some(record) = events.next().await {
+        let is_reported = matches!(
+            record.event,
+            JobEvent::Gap { .. } | JobEvent::Missed { .. } | JobEvent::MisfireNoted { .. }
+        );
+        assert!(!is_reported, "{record}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn cron_is_evaluated_in_the_time_zone_of_the_job() {
     let cluster = Cluster::new();

@@ -36,6 +36,7 @@ pub const RESHARDING_GRACE_MS: i64 = 10_000;
 
 /// Reason why an operator should look at a job, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Attention {
     /// No instance is alive, and at least one run is unfinished.
     Crashed,
@@ -95,6 +96,7 @@ pub fn lateness_ms(job: &JobBrief, now_ms: i64) -> Option<i64> {
 
 /// Fire that an item has to start next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct DueFire {
     /// Time by which it has to begin, in milliseconds since 1970 UTC: the scheduled fire time and
     /// the bound of the start delay.

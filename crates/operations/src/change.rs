@@ -71,6 +71,7 @@ impl fmt::Display for By {
 /// Effects of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct Report {
     /// Changes made, with their targets.
     pub done: Vec<Entry>,
@@ -89,6 +90,7 @@ pub struct Report {
 /// One target of a change, and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct Entry {
     /// Job name.
     pub job: String,
@@ -98,6 +100,14 @@ pub struct Entry {
     pub what: String,
     /// True if the target already is as wanted, or is a disabled item in a request for all items.
     pub as_wanted: bool,
+}
+
+impl Entry {
+    /// Returns an entry of a target that is not as wanted.
+    #[must_use]
+    pub fn new(job: impl Into<String>, target: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { job: job.into(), target: target.into(), what: what.into(), as_wanted: false }
+    }
 }
 
 /// A stored audit record, with its job.

@@ -108,10 +108,13 @@ macro_rules! text {
     };
 }
 
-const FIELDS: [ConfigField; 18] = [
+const FIELDS: [ConfigField; 21] = [
     optional!(cron),
     optional!(time_zone),
     optional!(excluded_days),
+    optional!(not_before),
+    optional!(not_after),
+    optional!(repeated_hour),
     text_field(
         "jitter",
         |config| config.jitter_ms.map(|bound| format!("{bound}ms")).unwrap_or_default(),
@@ -237,6 +240,9 @@ mod tests {
         full.cron = Some("0 0 3 * * ?".to_owned());
         full.time_zone = Some("Asia/Shanghai".to_owned());
         full.excluded_days = Some("SAT".to_owned());
+        full.not_before = Some("2026-01-01T00:00:00Z".to_owned());
+        full.not_after = Some("2026-12-24T09:00:00".to_owned());
+        full.repeated_hour = Some("both".to_owned());
         full.jitter_ms = Some(1_500);
         full.sharding_item_parameters = "0=a\n1=b".to_owned();
         full.job_parameter = " p ".to_owned();

@@ -50,15 +50,25 @@ const FURTHEST: SignedDuration = SignedDuration::from_hours(24 * 366 * 8);
 ///
 /// Returns `None` if there was none in the last eight years, or the schedule is not valid.
 ///
-/// The search goes back in doubling steps, so that rare fires take few steps as well.
+/// The search goes back in doubling steps until it finds a fire, and then halves the time in which a
+/// later one may be. So rare fires, and the end of a period of many fires, take few steps.
 pub(crate) fn last_fire(config: &JobConfig, now: Timestamp) -> Option<Timestamp> {
     let schedule = schedule_of(config).ok()??;
     let until_now = |from: Timestamp| schedule.next_after(from).filter(|fire| *fire <= now);
     let steps = std::iter::successors(Some(SignedDuration::from_secs(1)), |back| {
-        back.checked_mul(2).filter(|back| *back <= FURTHEST)
+        (*back < FURTHEST).then(|| (*back * 2).min(FURTHEST))
     });
-    let first = steps.filter_map(|back| until_now(now.saturating_sub(back).ok()?)).next()?;
-    std::iter::successors(Some(first), |fire| until_now(*fire)).last()
+    let mut last = steps.filter_map(|back| until_now(now.saturating_sub(back).ok()?)).next()?;
+    let mut end = now;
+    // Fires are whole seconds.
+    while end.duration_since(last) >= SignedDuration::from_secs(1) {
+        let middle = last + end.duration_since(last) / 2;
+        match until_now(middle) {
+            Some(fire) => last = fire,
+            None => end = middle,
+        }
+    }
+    Some(last)
 }
 
 #[cfg(test)]
@@ -68,6 +78,17 @@ mod last_fire_tests {
     use super::*;
 
     #[test]
+    fn last_fire_of_a_period_that_is_over_is_its_end() {
+        let name = JobName::new("report").unwrap();
+        let mut config = JobConfig::new(name, 1);
+        config.cron = Some("* * * * * ?".to_owned());
+        config.not_after = Some("2020-01-01T00:00:00Z".to_owned());
+        let now = "2024-03-15T12:00:07.5Z".parse().unwrap();
+        let expected = "2020-01-01T00:00:00Z".parse().unwrap();
+        assert_eq!(last_fire(&config, now), Some(expected));
+    }
+
+    #[test]
     fn last_fire_is_found_for_frequent_and_rare_schedules() {
         let rows = [
             ("each second", "* * * * * ?", Some("2024-03-15T12:00:07Z")),
@@ -75,11 +96,13 @@ mod last_fire_tests {
             ("twice a day", "0 0 9,10 * * ?", Some("2024-03-15T10:00:00Z")),
             ("each leap day", "0 0 12 29 2 ?", Some("2024-02-29T12:00:00Z")),
             ("never before", "0 0 12 1 1 ? 2030", None),
+            ("an interval", "@every 7h from 2024-03-01T00:00:00Z", Some("2024-03-15T07:00:00Z")),
+            ("a single time", "@at 2019-03-01T08:30:00Z", Some("2019-03-01T08:30:00Z")),
         ];
         let now = "2024-03-15T12:00:07.5Z".parse().unwrap();
         for (case, cron, expected) in rows {
             let name = JobName::new("report").unwrap();
-            let config = JobConfig { cron: Some(cron.to_owned()), ..JobConfig::new(name, 1) };
+            let config = JobConfig::new(name, 1).with(|it| it.cron = Some(cron.to_owned()));
             let expected = expected.map(|time| time.parse().unwrap());
             assert_eq!(last_fire(&config, now), expected, "{case}");
         }

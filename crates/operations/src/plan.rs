@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use coordination::{JobConfig, ServerIp, server_of};
+use coordination::{ServerIp, server_of};
 use serde::Serialize;
 use sharding::{Assignment, InstanceId, StrategyRegistry};
 
@@ -10,6 +10,7 @@ use crate::JobSnapshot;
 
 /// Hypothetical change of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct WhatIf {
     /// Instances that would join. Their servers count as enabled.
     pub join: Vec<InstanceId>,
@@ -25,9 +26,19 @@ pub struct WhatIf {
     pub strategy: Option<String>,
 }
 
+impl WhatIf {
+    /// Returns the hypothetical change with a change of the fields.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
 /// An item that would get another owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct PlannedMove {
     /// Item number.
     pub item: u32,
@@ -42,6 +53,7 @@ pub struct PlannedMove {
 /// Effect of a hypothetical change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct MovePlan {
     /// The items that would move.
     pub moves: Vec<PlannedMove>,
@@ -69,11 +81,10 @@ pub fn plan_moves(
     let stored = job.config();
     let config =
         stored.ok_or_else(|| job.config_fault().unwrap_or("no configuration").to_owned())?;
-    let config = JobConfig {
-        sharding_total_count: what_if.total_count.unwrap_or(config.sharding_total_count),
-        strategy: what_if.strategy.clone().unwrap_or_else(|| config.strategy.clone()),
-        ..config.clone()
-    };
+    let config = config.clone().with(|it| {
+        it.sharding_total_count = what_if.total_count.unwrap_or(config.sharding_total_count);
+        it.strategy = what_if.strategy.clone().unwrap_or_else(|| config.strategy.clone());
+    });
     config.check().map_err(|error| error.to_string())?;
     let mut members = members(job, what_if);
     sharding::sort_descending(&mut members);

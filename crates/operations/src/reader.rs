@@ -14,6 +14,7 @@ use crate::{Error, JobSnapshot, Result};
 
 /// Limits of a read, in size and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReadBounds {
     /// Deadline of one read of a job, or of the list of jobs. Default: 30 s.
     pub deadline: Duration,
@@ -36,6 +37,15 @@ impl Default for ReadBounds {
             max_jobs: 10_000,
             at_a_time: 8,
         }
+    }
+}
+
+impl ReadBounds {
+    /// Returns the limits with a change of the fields.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 }
 

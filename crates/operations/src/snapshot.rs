@@ -10,7 +10,7 @@ use coordination::{
 };
 use reg_center::{Change, Node, NodePath, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
-use trigger::CronSchedule;
+use trigger::JobSchedule;
 
 use crate::attention::Readiness;
 use crate::nodes::Nodes;
@@ -35,7 +35,7 @@ pub struct JobSnapshot {
     view: JobView,
     anomalies: Vec<Anomaly>,
     config_version: Option<Version>,
-    schedule: Option<Arc<CronSchedule>>,
+    schedule: Option<Arc<JobSchedule>>,
     /// Instances that can run items.
     readiness: BTreeMap<InstanceId, Readiness>,
     tally: Tally,
@@ -227,7 +227,7 @@ impl JobSnapshot {
 
     /// Returns the schedule; `None` for a job that runs on request only.
     #[must_use]
-    pub fn schedule(&self) -> Option<&CronSchedule> {
+    pub fn schedule(&self) -> Option<&JobSchedule> {
         self.schedule.as_deref()
     }
 

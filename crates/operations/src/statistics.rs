@@ -17,6 +17,7 @@ use crate::tally::has_failed;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
 pub enum JobState {
     /// Every item has a live owner, and the last run of each succeeded.
     Ok,
@@ -55,6 +56,7 @@ impl JobState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct JobBrief {
     /// Job name.
     pub job_name: String,
@@ -103,6 +105,7 @@ pub struct JobBrief {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ServerBrief {
     /// IP address.
     pub server_ip: String,
@@ -124,6 +127,7 @@ pub struct ServerBrief {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ServerJob {
     /// Job name.
     pub job_name: String,
@@ -154,6 +158,7 @@ pub enum ItemState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ItemBrief {
     /// Item number.
     pub item: u32,

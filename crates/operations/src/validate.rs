@@ -5,7 +5,7 @@ use std::time::Duration;
 use coordination::{InvalidConfig, JobConfig};
 use jiff::Timestamp;
 use sharding::StrategyRegistry;
-use trigger::{CronExpression, CronSchedule, ExcludedDays, Jitter, Zone};
+use trigger::{Jitter, JobSchedule, ScheduleTexts, Zone};
 
 /// Returns the schedule of a configuration; `None` for a job that runs on request only.
 ///
@@ -22,26 +22,16 @@ use trigger::{CronExpression, CronSchedule, ExcludedDays, Jitter, Zone};
 /// assert_eq!(operations::schedule_of(&config).unwrap_err().field, "cron");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn schedule_of(config: &JobConfig) -> Result<Option<CronSchedule>, InvalidConfig> {
-    let zone = match &config.time_zone {
-        None => Zone::utc(),
-        Some(name) => Zone::parse(name).map_err(|error| {
-            let valid = format!("an IANA name such as Asia/Shanghai, or GMT+08:00 ({error})");
-            InvalidConfig::new("time_zone", format!("{name:?}"), valid)
-        })?,
-    };
-    let Some(cron) = &config.cron else { return Ok(None) };
-    let expression = CronExpression::parse(cron).map_err(|error| {
-        let valid = format!("a Quartz expression such as \"0 0/5 * * * ?\"\n{error}");
-        InvalidConfig::new("cron", format!("{cron:?}"), valid)
-    })?;
-    let schedule = CronSchedule::new(expression, zone);
-    let Some(days) = &config.excluded_days else { return Ok(Some(schedule)) };
-    let days = ExcludedDays::parse(days).map_err(|error| {
-        let valid = format!("days such as SAT..SUN,12-25 ({error})");
-        InvalidConfig::new("excluded_days", format!("{days:?}"), valid)
-    })?;
-    Ok(Some(schedule.with_excluded_days(days)))
+pub fn schedule_of(config: &JobConfig) -> Result<Option<JobSchedule>, InvalidConfig> {
+    let mut texts = ScheduleTexts::default();
+    texts.cron = config.cron.as_deref();
+    texts.time_zone = config.time_zone.as_deref();
+    texts.excluded_days = config.excluded_days.as_deref();
+    texts.not_before = config.not_before.as_deref();
+    texts.not_after = config.not_after.as_deref();
+    texts.repeated_hour = config.repeated_hour.as_deref();
+    let schedule = texts.schedule(&Zone::utc());
+    schedule.map_err(|error| InvalidConfig::new(error.field, error.value, error.valid))
 }
 
 /// Checks the schedule of a stored configuration, for a view.
@@ -79,11 +69,16 @@ pub fn validate(
         })?;
     }
     if schedule.is_some_and(|schedule| schedule.next_after(now).is_none()) {
-        let days =
-            config.excluded_days.iter().map(|days| format!(", excluded_days being {days:?}"));
-        let days: String = days.collect();
-        let valid =
-            format!("an expression that fires after {now}; this one never fires after that{days}");
+        let limits = [
+            ("excluded_days", &config.excluded_days),
+            ("not_before", &config.not_before),
+            ("not_after", &config.not_after),
+        ];
+        let limits = limits.into_iter().filter_map(|(field, value)| {
+            value.as_ref().map(|value| format!(", {field} being {value:?}"))
+        });
+        let limits: String = limits.collect();
+        let valid = format!("rules that fire after {now}; these never do{limits}");
         let cron = config.cron.as_deref().unwrap_or_default();
         return Err(InvalidConfig::new("cron", format!("{cron:?}"), valid));
     }

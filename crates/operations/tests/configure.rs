@@ -18,7 +18,7 @@ async fn update_conflicts_when_revision_is_stale() {
     let stored = operations.config(&job()).await.unwrap();
     let config = stored.config.unwrap();
 
-    let wanted = JobConfig { sharding_total_count: 6, ..config.clone() };
+    let wanted = config.clone().with(|it| it.sharding_total_count = 6);
     let updated = operations.update_config(&wanted, stored.revision, &by()).await.unwrap();
     let changes: Vec<_> = updated.changes.iter().map(ToString::to_string).collect();
     assert_eq!(changes, ["sharding_total_count: 4 -> 6"]);
@@ -27,7 +27,7 @@ async fn update_conflicts_when_revision_is_stale() {
     world.until("six items", has_six_items).await;
 
     let before = world.stored("/job/config");
-    let late = JobConfig { job_parameter: "late".into(), ..config };
+    let late = config.with(|it| it.job_parameter = "late".into());
     let error = operations.update_config(&late, stored.revision, &by()).await.unwrap_err();
     let found = operations.config(&job()).await.unwrap().revision;
     assert_eq!(error, Error::StaleConfig { job: job(), expected: stored.revision, found });
@@ -45,7 +45,7 @@ async fn replaced_configuration_is_kept_and_restored() {
     let first = stored.config.unwrap();
     assert_eq!(world.now().former_configs().unwrap().iter().count(), 0);
 
-    let wrong = JobConfig { sharding_total_count: 6, ..first.clone() };
+    let wrong = first.clone().with(|it| it.sharding_total_count = 6);
     let wrong_by = By::new("bert", "more items").unwrap();
     operations.update_config(&wrong, stored.revision, &wrong_by).await.unwrap();
     let now = world.now();
@@ -91,7 +91,7 @@ async fn update_fails_if_a_later_version_wrote_the_former_configurations() {
     world.write(&[("/job/coordination/former-configs", newer)], &[]).await;
     let operations = world.operations();
     let stored = operations.config(&job()).await.unwrap();
-    let wanted = JobConfig { sharding_total_count: 6, ..stored.config.unwrap() };
+    let wanted = stored.config.unwrap().with(|it| it.sharding_total_count = 6);
     let error = operations.update_config(&wanted, stored.revision, &by()).await.unwrap_err();
     assert!(error.to_string().contains("format version 2"), "{error}");
     assert_eq!(operations.config(&job()).await.unwrap().revision, stored.revision);

@@ -206,8 +206,12 @@ async fn jobs_and_servers_are_counted_once() {
 async fn reads_beyond_the_limits_are_reported() {
     let world = World::new();
     world.write(&[("/job/config", &config(Dialect::V2, 1)), ("/a@-@b/config", "")], &[]).await;
-    let bounds =
-        |max_nodes, max_jobs| operations::ReadBounds { max_nodes, max_jobs, ..Default::default() };
+    let bounds = |max_nodes, max_jobs| {
+        operations::ReadBounds::default().with(|it| {
+            it.max_nodes = max_nodes;
+            it.max_jobs = max_jobs;
+        })
+    };
     let error = world.operations().bounds(bounds(1, 9)).job(&job()).await.unwrap_err();
     assert!(error.to_string().starts_with("job job has more than 1 nodes"), "{error}");
     let namespace = world.operations().bounds(bounds(1, 9)).namespace().await.unwrap();

@@ -113,7 +113,7 @@ async fn import_replaces_only_on_request_and_only_the_planned_revision() {
     let stored = config("job", Dialect::V2);
     let document = encode_config(&stored);
     world.write(&[("/job/config", document.as_str())], &[]).await;
-    let wanted = JobConfig { sharding_total_count: 4, ..stored.clone() };
+    let wanted = stored.clone().with(|it| it.sharding_total_count = 4);
     let jobs = [Importable::from(wanted.clone())];
     let operations = world.operations();
     let strategies = StrategyRegistry::default();
@@ -139,7 +139,7 @@ async fn import_keeps_the_stored_java_class() {
     let stored = config("job", Dialect::V3);
     let document = encode_config(&stored);
     world.write(&[("/job", "com.acme.Here"), ("/job/config", document.as_str())], &[]).await;
-    let mut wanted = JobConfig { sharding_total_count: 4, ..stored };
+    let mut wanted = stored.with(|it| it.sharding_total_count = 4);
     wanted.java.job_class = "com.acme.There".into();
     let operations = world.operations();
     let namespace = operations.namespace().await.unwrap();
@@ -213,7 +213,10 @@ async fn import_rejects_configurations_that_java_cannot_read() {
         )
         .await;
     let namespace = world.operations().namespace().await.unwrap();
-    let wanted = JobConfig { cron: None, job_parameter: "new".into(), ..stored };
+    let wanted = stored.with(|it| {
+        it.cron = None;
+        it.job_parameter = "new".into();
+    });
     let strategies = StrategyRegistry::default();
     let mut unclassed = wanted.clone();
     unclassed.java = JavaSettings::of(Dialect::V2);
@@ -284,7 +287,8 @@ async fn import_never_changes_the_template_of_a_job() {
     let strategies = StrategyRegistry::default();
     for (name, part) in rows {
         let config = config(name, Dialect::V2);
-        let wanted = Importable { config, template: Some(report(Some("us"))) };
+        let mut wanted = Importable::from(config);
+        wanted.template = Some(report(Some("us")));
         let step =
             &plan_import(&[wanted], |name| namespace.stored(name), true, &strategies, noon())[0];
         let ImportAct::Refused { reason } = &step.act else { panic!("{name}: {step}") };
@@ -341,7 +345,7 @@ fn converted(changes: &[(&str, &str)], dialect: Dialect) -> Option<Result<Conver
 #[test]
 fn version_1_job_is_converted_to_either_dialect() {
     for dialect in [Dialect::V2, Dialect::V3] {
-        let Converted { config, notes } = converted(&[], dialect).unwrap().unwrap();
+        let Converted { config, notes, .. } = converted(&[], dialect).unwrap().unwrap();
         assert_eq!(config.java.dialect(), dialect);
         assert_eq!(
             (config.sharding_total_count, config.cron.as_deref()),
@@ -498,7 +502,7 @@ fn version_1_settings_are_converted_or_noted() {
         ),
     ];
     for (case, changes, dialect, shown, expected, note) in rows {
-        let Converted { config, notes } = converted(changes, dialect).unwrap().unwrap();
+        let Converted { config, notes, .. } = converted(changes, dialect).unwrap().unwrap();
         assert_eq!(shown(&config), expected, "{case}");
         let notes = notes.join("\n");
         assert!(note.is_none_or(|note| notes.contains(note)), "{case}: {notes}");

@@ -31,26 +31,26 @@ async fn plan_matches_the_decision_of_the_leader() {
     let before = world.until("the first to own all items", |job| shared_by(job, &[1])).await;
     assert!(plan(&before, &WhatIf::default()).moves.is_empty(), "no change, no moves");
 
-    let join = WhatIf { join: vec![InstanceId::new("10.0.0.2@-@2")], ..WhatIf::default() };
+    let join = WhatIf::default().with(|it| it.join = vec![InstanceId::new("10.0.0.2@-@2")]);
     let planned = plan(&before, &join);
     let _two = world.member(2, on_request()).await;
     let after = world.until("both to share", |job| shared_by(job, &[1, 2])).await;
     assert_eq!(owners(&before, &planned), owners(&after, &plan(&after, &WhatIf::default())));
 
-    let disable = plan(&after, &WhatIf { disable: vec![ip(2)], ..WhatIf::default() });
-    let leave = WhatIf { leave: vec![InstanceId::new("10.0.0.1@-@1")], ..WhatIf::default() };
+    let disable = plan(&after, &WhatIf::default().with(|it| it.disable = vec![ip(2)]));
+    let leave = WhatIf::default().with(|it| it.leave = vec![InstanceId::new("10.0.0.1@-@1")]);
     let planned = plan(&after, &leave);
     assert_eq!((disable.moves.len(), planned.moves.len()), (2, 2));
     within("leaving", one.handle.shutdown(support::DEADLINE)).await.unwrap();
     let last = world.until("the second to own all items", |job| shared_by(job, &[2])).await;
     assert_eq!(owners(&after, &planned), owners(&last, &plan(&last, &WhatIf::default())));
-    let empty = plan(&last, &WhatIf { disable: vec![ip(2)], ..WhatIf::default() });
+    let empty = plan(&last, &WhatIf::default().with(|it| it.disable = vec![ip(2)]));
     assert!(empty.no_available_instance && empty.moves.is_empty());
 
-    let more = WhatIf { total_count: Some(6), ..WhatIf::default() };
+    let more = WhatIf::default().with(|it| it.total_count = Some(6));
     let added: Vec<_> = plan(&last, &more).moves.iter().map(|planned| planned.item).collect();
     assert_eq!(added, [4, 5]);
-    let unknown = WhatIf { strategy: Some("RANDOM".into()), ..WhatIf::default() };
+    let unknown = WhatIf::default().with(|it| it.strategy = Some("RANDOM".into()));
     let error = plan_moves(&last, &unknown, &StrategyRegistry::default(), 0).unwrap_err();
     assert!(error.contains("RANDOM"), "{error}");
 }
@@ -63,11 +63,10 @@ async fn running_item_is_planned_to_move_later() {
     world.operations().trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
     let runs = |job: &operations::JobSnapshot| job.is_running(ShardingItem::new(2));
     let now = world.until("the run", runs).await;
-    let elsewhere = WhatIf {
-        join: vec![InstanceId::new("10.0.0.2@-@2")],
-        leave: vec![InstanceId::new("10.0.0.1@-@1")],
-        ..WhatIf::default()
-    };
+    let elsewhere = WhatIf::default().with(|it| {
+        it.join = vec![InstanceId::new("10.0.0.2@-@2")];
+        it.leave = vec![InstanceId::new("10.0.0.1@-@1")];
+    });
     let waiting: Vec<_> =
         plan(&now, &elsewhere).moves.iter().map(|planned| planned.waits).collect();
     assert_eq!(waiting, [false, false, true, false]);

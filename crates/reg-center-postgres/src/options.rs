@@ -29,6 +29,7 @@ pub enum Notify {
 
 /// Protection of the connection to the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Tls {
     /// No TLS.
     Disable,

@@ -14,6 +14,7 @@ const MIN_BYTES: u64 = 64 * 1024;
 
 /// The faults that an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Durability {
     /// The loss of power: each commit waits for the disk (`synchronous=FULL`).
     #[default]

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod cluster;
+// Hidden, because it has no promise of stability: `cargo xtask semver` does not compare it.
+#[doc(hidden)]
 pub mod harness;
 mod system;
 

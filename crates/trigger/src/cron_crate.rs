@@ -67,7 +67,7 @@ impl CronCrateSchedule {
 
 impl Schedule for CronCrateSchedule {
     fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
-        self.zone.next_match(after, self.overlap, |from| self.next_reading(from))
+        self.zone.next_match(after, self.overlap.of_remaining(), |from| self.next_reading(from))
     }
 
     fn describe(&self) -> String {

@@ -7,6 +7,7 @@ mod cron;
 mod cron_crate;
 mod excluded_days;
 mod jitter;
+mod job_schedule;
 mod misfire;
 mod schedule;
 mod timer_queue;
@@ -20,6 +21,10 @@ pub use cron::{
 pub use cron_crate::CronCrateSchedule;
 pub use excluded_days::{ExcludedDays, ExcludedDaysError, ExcludedDaysErrorReason};
 pub use jitter::{Jitter, JitterError};
+pub use job_schedule::{
+    InvalidScheduleText, JobSchedule, ScheduleError, ScheduleErrorReason, ScheduleRule,
+    ScheduleTexts,
+};
 pub use misfire::{
     FireCount, FireRange, FireVerdict, MisfireDecision, MisfirePolicy, Situation, SkipReason,
     decide,

@@ -10,6 +10,7 @@ mod golden_vectors;
 mod model;
 mod prop_cron;
 mod prop_excluded_days;
+mod prop_job_schedule;
 mod prop_misfire;
 mod prop_schedule;
 mod prop_timer_queue;

@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use jiff::Timestamp;
-use trigger::{CronExpression, CronSchedule, OverlapPolicy, Zone};
+use trigger::{CronExpression, CronSchedule, ExcludedDays, JobSchedule, OverlapPolicy, Zone};
 
 const EXPRESSIONS: [&str; 10] = [
     "* * * * * ?",
@@ -36,6 +36,22 @@ fn next_after_allocates_nothing() {
             assert_eq!(fires == 0, schedule.never_fires(), "{text}");
         }
     }
+}
+
+#[test]
+fn schedule_of_a_job_allocates_nothing() {
+    let zone = Zone::parse("America/New_York").unwrap();
+    let schedule = JobSchedule::parse("0 0 9 * * ?; @every 90m; @at 2026-12-24T09:00:00", &zone)
+        .unwrap()
+        .with_excluded_days(ExcludedDays::parse("SAT..SUN").unwrap());
+    let mut fires = 0;
+    let allocations = measure(|| {
+        for start in (0..4_000_000_000).step_by(400_000_000) {
+            let start = Timestamp::from_second(start).unwrap();
+            fires += schedule.upcoming(start).take(100).count();
+        }
+    });
+    assert_eq!((allocations.count_total, fires), (0, 1_000));
 }
 
 /// Tests the counter itself: it must count an allocation.

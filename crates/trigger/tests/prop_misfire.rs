@@ -88,12 +88,7 @@ proptest! {
         let schedule = every(interval);
         let last_handled = at(200 + handled);
         let pending = pending_since.and_then(|since| FireRange::between(&schedule, at(since), last_handled));
-        let situation = Situation {
-            threshold: Duration::from_secs(threshold),
-            is_running,
-            pending,
-            ..Situation::new(&schedule, policy, last_handled, Timestamp::from_millisecond(200_000 + now).unwrap())
-        };
+        let situation = Situation::new(&schedule, policy, last_handled, Timestamp::from_millisecond(200_000 + now).unwrap()).with(|it| { it.threshold = Duration::from_secs(threshold); it.is_running = is_running; it.pending = pending; });
         let decision = decide(&situation);
 
         let first_after = pending.map_or(last_handled, |pending| pending.first.checked_sub(Duration::from_nanos(1)).unwrap());
@@ -131,7 +126,7 @@ proptest! {
         let mut settled = Vec::new();
         for (pause, is_running) in steps {
             now += pause;
-            let situation = Situation { is_running, pending, ..Situation::new(&schedule, policy, last_handled, at(now)) };
+            let situation = Situation::new(&schedule, policy, last_handled, at(now)).with(|it| { it.is_running = is_running; it.pending = pending; });
             let decision = decide(&situation);
             (last_handled, pending) = (decision.last_handled(), decision.pending());
             settled.extend(by_fire(&schedule, decision.verdicts()).into_iter().filter(|(_, verdict)| *verdict != FireVerdict::Wait));
@@ -188,10 +183,8 @@ fn decisions_agree_with_the_documented_timelines() {
     ];
     for (case, policy, last_handled, now, is_running, expected) in cases {
         let schedule = every(10);
-        let situation = Situation {
-            is_running,
-            ..Situation::new(&schedule, policy, at(last_handled), at(now))
-        };
+        let situation = Situation::new(&schedule, policy, at(last_handled), at(now))
+            .with(|it| it.is_running = is_running);
         let shown =
             decide(&situation).to_string().replace("1970-01-01T00:00:", "").replace('Z', "");
         assert_eq!(shown, expected, "{case}");
@@ -201,15 +194,11 @@ fn decisions_agree_with_the_documented_timelines() {
 #[test]
 fn pending_fires_run_once_even_after_a_short_wait() {
     let schedule = every(10);
-    let busy = Situation {
-        is_running: true,
-        ..Situation::new(&schedule, MisfirePolicy::RunOnceAfterwards, at(0), at(10))
-    };
+    let busy = Situation::new(&schedule, MisfirePolicy::RunOnceAfterwards, at(0), at(10))
+        .with(|it| it.is_running = true);
     let decision = decide(&busy);
-    let idle = Situation {
-        pending: decision.pending(),
-        ..Situation::new(&schedule, busy.policy, decision.last_handled(), at(11))
-    };
+    let idle = Situation::new(&schedule, busy.policy, decision.last_handled(), at(11))
+        .with(|it| it.pending = decision.pending());
     assert_eq!(decide(&idle).to_string(), "run once for 1970-01-01T00:00:10Z");
 }
 
@@ -253,8 +242,8 @@ fn extreme_values_give_a_decision() {
             [(Timestamp::MIN, at(95)), (Timestamp::MAX, at(95)), (Timestamp::MIN, Timestamp::MIN)]
         {
             for threshold in [Duration::ZERO, Duration::MAX] {
-                let situation =
-                    Situation { threshold, ..Situation::new(&schedule, policy, last_handled, now) };
+                let situation = Situation::new(&schedule, policy, last_handled, now)
+                    .with(|it| it.threshold = threshold);
                 let named = by_fire(&schedule, decide(&situation).verdicts()).len();
                 assert_eq!(named, if last_handled < now { 10 } else { 0 }, "{situation:?}");
             }
@@ -280,8 +269,8 @@ fn no_fire_is_lost_in_an_overlap() {
             (MisfirePolicy::CatchUp { window: limit, max: 100 }, Duration::ZERO),
             (MisfirePolicy::CatchUp { window: Duration::MAX, max: 3 }, limit),
         ] {
-            let situation =
-                Situation { threshold, ..Situation::new(&schedule, policy, last_handled, now) };
+            let situation = Situation::new(&schedule, policy, last_handled, now)
+                .with(|it| it.threshold = threshold);
             let named = by_fire(&schedule, decide(&situation).verdicts());
             let named: Vec<_> = named.into_iter().map(|(fire, _)| fire).collect();
             assert_eq!(named, all, "{policy:?}, {threshold:?}");

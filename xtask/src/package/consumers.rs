@@ -1,8 +1,8 @@
 //! Programs that use the packed files, as users do.
 
-use std::fmt::Write as _;
+use std::fmt::{Debug, Write as _};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::cargo_in;
 use super::stage::Package;
@@ -23,26 +23,32 @@ pub(super) fn test(folder: &Path, unpacked: &Path, packages: &[Package]) -> Resu
         recreate(&copy)?;
         copy_folder(&workspace().join(SOURCES).join(program), &copy)?;
     }
-    let manifest = consumers.join("Cargo.toml");
-    fs::write(&manifest, workspace_of(unpacked, packages))
-        .map_err(Error::file("write", &manifest))?;
-    // The versions of other packages that the workspace was tested with.
-    let lock = workspace().join("Cargo.lock");
-    fs::copy(&lock, consumers.join("Cargo.lock")).map_err(Error::file("copy", &lock))?;
+    let packages: Vec<_> = packages
+        .iter()
+        .map(|Package { name, version, .. }| (&**name, unpacked.join(format!("{name}-{version}"))))
+        .collect();
+    write_workspace(&consumers, &PROGRAMS, &packages)?;
     run(cargo_in(&consumers).args(["test", "--package", "parts", "--package", "service"]))?;
     // It has no tests, but compiles each package with the assets and migrations in its file.
     run(cargo_in(&consumers).args(["check", "--package", "everything"]))
 }
 
-/// Returns the manifest of a workspace of the programs. It replaces the packages of a registry by
-/// the unpacked files.
-fn workspace_of(unpacked: &Path, packages: &[Package]) -> String {
-    let mut text = format!("[workspace]\nresolver = \"3\"\nmembers = {PROGRAMS:?}\n");
+/// Makes a folder with `members` a workspace in which the packages of a registry are replaced by
+/// unpacked ones: names and folders.
+pub(crate) fn write_workspace(
+    folder: &Path,
+    members: &[impl Debug],
+    packages: &[(&str, PathBuf)],
+) -> Result<(), Error> {
+    let mut text = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n");
     text.push_str("\n[patch.crates-io]\n");
-    for Package { name, version, .. } in packages {
-        let path = unpacked.join(format!("{name}-{version}"));
+    for (name, path) in packages {
         writeln!(text, "{name} = {{ path = {:?} }}", path.display().to_string())
             .expect("writing to a string cannot fail");
     }
-    text
+    let manifest = folder.join("Cargo.toml");
+    fs::write(&manifest, text).map_err(Error::file("write", &manifest))?;
+    // The versions of other packages that the workspace was tested with.
+    let lock = workspace().join("Cargo.lock");
+    fs::copy(&lock, folder.join("Cargo.lock")).map(drop).map_err(Error::file("copy", &lock))
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask package`: makes publishable packages of the crates that users depend on, packs
-//! them, and compiles and tests programs that use the packed files alone.
+//! them, and compiles and tests programs that use the packed files alone. With `--keep`, it keeps
+//! their sources as a release.
 
 mod consumers;
 mod stage;
@@ -9,8 +10,32 @@ use std::process::Command;
 
 use crate::folders::{entries, recreate};
 use crate::steps::{Steps, cargo, run};
-use crate::{Error, workspace};
-use stage::Package;
+use crate::{Error, releases, workspace};
+pub(crate) use consumers::write_workspace;
+pub(crate) use stage::Package;
+
+/// Runs the task with its arguments.
+pub(crate) fn run_task(arguments: &[String]) -> Result<(), Error> {
+    match arguments {
+        [] => check(),
+        [only] if only == "--keep" => keep(),
+        _ => {
+            let found = arguments.join(" ");
+            Err(Error::Usage(format!("`package` takes `--keep`, not `{found}`")))
+        }
+    }
+}
+
+/// Packs the crates, and keeps their sources as the release of this version.
+fn keep() -> Result<(), Error> {
+    let mut steps = Steps::begin();
+    releases::check_unpublished(stage::VERSION)?;
+    pack(&mut steps)?;
+    let unpacked = folder().join("unpacked");
+    steps.step("unpacking", || unpack(&packed(&folder()), &unpacked))?;
+    steps.step("kept sources", || releases::write(stage::VERSION, &unpacked))?;
+    steps.end("cargo xtask package --keep")
+}
 
 /// Packs the crates, and tests programs that use the packed files.
 pub(crate) fn check() -> Result<(), Error> {
@@ -28,14 +53,20 @@ pub(crate) fn check() -> Result<(), Error> {
 
 /// Packs the crates without compiling them: a dry run of publishing them.
 pub(crate) fn pack(steps: &mut Steps) -> Result<Vec<Package>, Error> {
-    let staged = folder().join("workspace");
-    let packages = steps.step("staged workspace", || stage::write(workspace(), &staged))?;
+    let (staged, packages) = stage(steps)?;
     // Files of former packs could be of packages that no longer exist.
     recreate(&packed(&folder()))?;
     // The programs of `check` compile what was packed. Cargo would build each package alone.
     let arguments = ["package", "--workspace", "--no-verify", "--allow-dirty"];
     steps.command("packing", cargo_in(&staged).args(arguments))?;
     Ok(packages)
+}
+
+/// Writes the staged workspace, and returns its folder and its packages.
+pub(crate) fn stage(steps: &mut Steps) -> Result<(PathBuf, Vec<Package>), Error> {
+    let staged = folder().join("workspace");
+    let packages = steps.step("staged workspace", || stage::write(workspace(), &staged))?;
+    Ok((staged, packages))
 }
 
 /// Returns the folder of all files that this task writes.

@@ -13,7 +13,7 @@ use crate::folders::{copy_folder, entries, recreate};
 const FACADE: &str = "elastic-job";
 
 /// Version of all crates of the workspace, and of their packages.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Parts of a crate's folder that are packed. Tests, benchmarks and examples use crates for
 /// development, which are not published.
@@ -26,10 +26,10 @@ const UNPACKED_KEYS: [&str; 4] = ["bench", "dev-dependencies", "example", "test"
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Package {
     /// Name of the crate's folder, and of the crate in other manifests of the workspace.
-    crate_name: String,
+    pub(crate) crate_name: String,
     /// Name on a registry.
-    pub(super) name: String,
-    pub(super) version: &'static str,
+    pub(crate) name: String,
+    pub(crate) version: &'static str,
 }
 
 /// Returns the name on a registry of a crate of the workspace.

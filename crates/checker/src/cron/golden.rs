@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Schedule;
+use super::{Schedule, Texts};
 
 /// Recorded answers of Quartz; the tests of the crate `trigger` use the same file.
 const VECTORS: &str =
@@ -50,7 +50,7 @@ fn fires_equal_those_of_quartz() {
             continue;
         }
         let (cron, zone) = (row["expr"].as_str().unwrap(), row["tz"].as_str().unwrap());
-        let schedule = Schedule::parse(cron, zone, "");
+        let schedule = Schedule::parse(&Texts { cron, time_zone: zone, ..Texts::default() });
         if !row["valid"].as_bool().unwrap() {
             if matches!(schedule, Ok(Some(_))) {
                 wrong.push(format!("{line}: {cron} was accepted"));
@@ -83,6 +83,52 @@ fn fires_equal_those_of_quartz() {
     assert!(answered > 700 && refused > 1_000, "{answered} answered, {refused} refused");
 }
 
+fn in_new_york(cron: &str, repeated_hour: &str) -> Schedule {
+    let texts = Texts { cron, time_zone: "America/New_York", repeated_hour, ..Texts::default() };
+    Schedule::parse(&texts).unwrap().unwrap()
+}
+
+#[test]
+fn both_passes_of_a_repeated_hour_fire_if_wanted() {
+    let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
+    for instant in ["2026-11-01T05:30:00Z", "2026-11-01T06:30:00Z"] {
+        assert!(in_new_york("0 30 1 * * ?", "both").fires_at(at(instant)), "{instant}");
+    }
+}
+
+#[test]
+fn several_rules_fire_within_a_period() {
+    let texts = Texts {
+        cron: "0 30 0 * * ?; @every 40m from 2026-03-01T00:00:00Z ; @at 2026-03-01T09:00",
+        time_zone: "Asia/Shanghai",
+        excluded_days: "",
+        not_before: "2026-02-28T16:10:00Z",
+        not_after: "2026-03-01T09:20",
+        repeated_hour: "",
+    };
+    let schedule = Schedule::parse(&texts).unwrap().unwrap();
+    let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
+    let fires = schedule.between(at("2026-02-28T00:00:00Z"), at("2026-03-02T00:00:00Z"));
+    let expected = [
+        "2026-02-28T16:30:00Z",
+        "2026-03-01T00:00:00Z",
+        "2026-03-01T00:40:00Z",
+        "2026-03-01T01:00:00Z",
+        "2026-03-01T01:20:00Z",
+    ];
+    assert_eq!(fires.collect::<Vec<_>>(), expected.map(at));
+    let invalid =
+        ["@every 0s", "@every 1500ms", "@every 9000h", "@at noon", "@daily", "@every 5s;"];
+    for cron in invalid {
+        assert!(Schedule::parse(&Texts { cron, ..texts }).is_err(), "{cron}");
+    }
+    for other in ["2026-13-01T00:00", "yesterday"] {
+        assert!(Schedule::parse(&Texts { not_before: other, ..texts }).is_err(), "{other}");
+        assert!(Schedule::parse(&Texts { not_after: other, ..texts }).is_err(), "{other}");
+    }
+    assert!(Schedule::parse(&Texts { repeated_hour: "twice", ..texts }).is_err());
+}
+
 #[test]
 fn repeated_hour_fires_in_its_second_pass_and_skipped_hour_never() {
     let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
@@ -93,7 +139,7 @@ fn repeated_hour_fires_in_its_second_pass_and_skipped_hour_never() {
         ("0 0 3 * * ?", "2026-03-08T07:00:00Z", true),
     ];
     for (cron, instant, fires) in rows {
-        let schedule = Schedule::parse(cron, "America/New_York", "").unwrap().unwrap();
+        let schedule = in_new_york(cron, "");
         assert_eq!(schedule.fires_at(at(instant)), fires, "{cron} at {instant}");
     }
 }
@@ -101,7 +147,8 @@ fn repeated_hour_fires_in_its_second_pass_and_skipped_hour_never() {
 #[test]
 fn time_zones_are_names_or_offsets() {
     let noon = |zone| {
-        Schedule::parse("0 0 12 * * ?", zone, "").map(|s| s.unwrap().fires_at(4 * 3_600_000))
+        let texts = Texts { cron: "0 0 12 * * ?", time_zone: zone, ..Texts::default() };
+        Schedule::parse(&texts).map(|s| s.unwrap().fires_at(4 * 3_600_000))
     };
     let rows = [
         ("Asia/Shanghai", Ok(true)),

@@ -6,32 +6,44 @@
 
 mod day;
 mod excluded;
+mod expression;
 mod field;
 #[cfg(test)]
 mod golden;
+mod rule;
+
+use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
-use day::{Days, Weekdays};
 use excluded::Excluded;
-use field::Set;
+use rule::Rule;
 
-/// A cron expression in a time zone, with its excluded days.
+/// Texts of a configuration that determine its fires. Empty texts are absent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Texts<'a> {
+    pub(crate) cron: &'a str,
+    pub(crate) time_zone: &'a str,
+    pub(crate) excluded_days: &'a str,
+    pub(crate) not_before: &'a str,
+    pub(crate) not_after: &'a str,
+    pub(crate) repeated_hour: &'a str,
+}
+
+/// Rules in a time zone, with their excluded days and the period of their fires.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    seconds: Set,
-    minutes: Set,
-    hours: Set,
-    days: Days,
-    months: Set,
-    weekdays: Weekdays,
-    years: Option<Vec<i16>>,
+    rules: Vec<Rule>,
     zone: TimeZone,
     excluded: Excluded,
-    /// Original texts of the expression, the zone and the excluded days, for comparison.
-    text: [String; 3],
+    /// First and last second of possible fires.
+    period: RangeInclusive<i64>,
+    /// Both passes of a repeated hour fire, instead of the second one alone.
+    fires_twice: bool,
+    /// Original texts, for comparison.
+    text: [String; 6],
 }
 
 impl PartialEq for Schedule {
@@ -40,9 +52,9 @@ impl PartialEq for Schedule {
     }
 }
 
-/// Returns the fires of a cron expression between two instants, both included.
+/// Returns the fires of rules between two instants, both included.
 ///
-/// Instants are in milliseconds since 1970 UTC. The expression is evaluated in UTC.
+/// Instants are in milliseconds since 1970 UTC. The rules are evaluated in UTC.
 ///
 /// # Errors
 /// Returns a text that names the invalid field, its value and the valid values.
@@ -53,7 +65,7 @@ impl PartialEq for Schedule {
 /// # Ok::<(), String>(())
 /// ```
 pub fn fires_between(cron: &str, first_ms: i64, last_ms: i64) -> Result<Vec<i64>, String> {
-    let schedule = Schedule::parse(cron, "", "")?;
+    let schedule = Schedule::parse(&Texts { cron, ..Texts::default() })?;
     Ok(schedule.iter().flat_map(|schedule| schedule.between(first_ms, last_ms)).collect())
 }
 
@@ -61,39 +73,30 @@ pub fn fires_between(cron: &str, first_ms: i64, last_ms: i64) -> Result<Vec<i64>
 const BLOCK: i64 = 3_600;
 
 impl Schedule {
-    /// Parses an expression, a time zone and the excluded days.
-    ///
-    /// An empty expression means no schedule, an empty zone UTC, and empty days none.
-    pub(crate) fn parse(cron: &str, zone: &str, days: &str) -> Result<Option<Self>, String> {
-        let text = [cron, zone, days].map(str::to_owned);
-        let zone = time_zone(zone)?;
+    /// Parses the texts of a configuration. Without rules there is no schedule; without a zone it
+    /// is UTC.
+    pub(crate) fn parse(texts: &Texts<'_>) -> Result<Option<Self>, String> {
+        let Texts { cron, time_zone, excluded_days, not_before, not_after, repeated_hour } = *texts;
+        let zone = zone_of(time_zone)?;
         if cron.trim().is_empty() {
             return Ok(None);
         }
-        let excluded = Excluded::parse(days)?;
-        let upper = cron.to_ascii_uppercase();
-        let fields: Vec<_> = upper.split([' ', '\t']).filter(|field| !field.is_empty()).collect();
-        // Quartz ignores any text after the year.
-        let year = fields.get(6).copied().unwrap_or("*");
-        let fields = fields.get(..6).unwrap_or(&fields);
-        let [second, minute, hour, day, month, weekday] = fields else {
-            return Err(format!("{cron:?} has {} fields; valid are 6 or 7", fields.len()));
+        let excluded = Excluded::parse(excluded_days)?;
+        let rules = cron.split(';').map(|rule| Rule::parse(rule.trim(), &zone));
+        let rules = rules.collect::<Result<_, _>>()?;
+        let bound = |text: &str, absent| match text {
+            "" => Ok(absent),
+            text => rule::second_of(text, &zone),
         };
-        if (*day == "?") == (*weekday == "?") {
-            return Err(format!("{cron:?}: exactly one of day of month and day of week is '?'"));
-        }
-        Ok(Some(Self {
-            seconds: field::parse(second, &field::SECOND)?,
-            minutes: field::parse(minute, &field::MINUTE)?,
-            hours: field::parse(hour, &field::HOUR)?,
-            days: Days::parse(day)?,
-            months: field::parse(month, &field::MONTH)?,
-            weekdays: Weekdays::parse(weekday)?,
-            years: field::years(year)?,
-            zone,
-            excluded,
-            text,
-        }))
+        let period = bound(not_before, i64::MIN)?..=bound(not_after, i64::MAX)?;
+        let fires_twice = match repeated_hour {
+            "" | "later" => false,
+            "both" => true,
+            other => return Err(format!("repeated hour {other:?}; valid is later or both")),
+        };
+        let text = [cron, time_zone, excluded_days, not_before, not_after, repeated_hour];
+        let text = text.map(str::to_owned);
+        Ok(Some(Self { rules, zone, excluded, period, fires_twice, text }))
     }
 
     /// Returns true if the schedule fires at this instant, in milliseconds since 1970 UTC.
@@ -120,7 +123,7 @@ impl Schedule {
                 }
                 let at = second;
                 second += 1;
-                if self.matches(at + block.offset) && self.is_last_pass(at) {
+                if self.fires(at, block.offset) {
                     return Some(at * 1_000);
                 }
             }
@@ -138,8 +141,14 @@ impl Schedule {
             (from, until) = (second, second + 1);
         }
         let days = [from + offset, until - 1 + offset].map(date_of);
-        let may_fire = days.into_iter().any(|day| day.is_some_and(|day| self.fires_on(day)));
+        let may_fire = days
+            .into_iter()
+            .any(|day| day.is_some_and(|day| !self.excluded.has(day) && self.may_fire_on(day)));
         Some(Block { from, until, offset, may_fire })
+    }
+
+    fn may_fire_on(&self, day: Date) -> bool {
+        self.rules.iter().any(|rule| rule.may_fire_on(day))
     }
 
     fn offset(&self, second: i64) -> Option<i64> {
@@ -147,22 +156,21 @@ impl Schedule {
         Some(i64::from(self.zone.to_offset(instant).seconds()))
     }
 
-    /// Returns true if the fields match a wall clock time, in seconds since 1970 as if it were UTC.
-    fn matches(&self, wall: i64) -> bool {
-        let of_day = wall.rem_euclid(86_400);
-        self.seconds.has(of_day % 60)
-            && self.minutes.has(of_day / 60 % 60)
-            && self.hours.has(of_day / 3_600)
-            && date_of(wall).is_some_and(|day| self.fires_on(day))
-    }
-
-    fn fires_on(&self, day: Date) -> bool {
-        self.months.has(i64::from(day.month()))
-            && self.years.as_ref().is_none_or(|years| years.contains(&day.year()))
-            && (1970..=field::LAST_YEAR).contains(&day.year())
-            && self.days.has(day)
-            && self.weekdays.has(day)
-            && !self.excluded.has(day)
+    /// Returns true if a rule fires at a second at which the zone has this offset.
+    fn fires(&self, second: i64, offset: i64) -> bool {
+        let wall = second + offset;
+        let is_possible = self.period.contains(&second)
+            && date_of(wall).is_some_and(|day| !self.excluded.has(day));
+        is_possible
+            && self.rules.iter().any(|rule| match rule {
+                Rule::Cron(expression) => {
+                    expression.matches(wall) && (self.fires_twice || self.is_last_pass(second))
+                }
+                Rule::Every { interval, start } => {
+                    *start <= second && (second - start) % interval == 0
+                }
+                Rule::At(at) => *at == second,
+            })
     }
 
     /// Returns true unless the wall clock time of this instant is repeated later: only the second
@@ -192,7 +200,7 @@ fn date_of(wall: i64) -> Option<Date> {
 }
 
 /// Parses an IANA name, `GMT+8` or `GMT+08:00`. The empty text means UTC.
-fn time_zone(text: &str) -> Result<TimeZone, String> {
+fn zone_of(text: &str) -> Result<TimeZone, String> {
     if text.is_empty() {
         return Ok(TimeZone::UTC);
     }

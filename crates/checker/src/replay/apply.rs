@@ -150,7 +150,7 @@ impl Replay {
         };
         // An unusable document leaves the last usable one in force.
         let read = docs::config(text).and_then(|config| {
-            let schedule = Schedule::parse(&config.cron, &config.time_zone, &config.excluded_days)?;
+            let schedule = Schedule::parse(&config.schedule_texts())?;
             Ok((Arc::new(config), schedule.map(Arc::new)))
         });
         let readable = read.is_ok();

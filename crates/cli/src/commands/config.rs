@@ -146,7 +146,10 @@ fn declared(path: &Path, job: &JobName, stored: &StoredConfig) -> Result<JobConf
         Ok(config) => (config.java.clone(), config.unknown.clone()),
         Err(_) => (JavaSettings::default(), Vec::new()),
     };
-    Ok(JobConfig { java, unknown, ..declared.config().clone() })
+    Ok(declared.config().clone().with(|it| {
+        it.java = java;
+        it.unknown = unknown;
+    }))
 }
 
 #[derive(Debug, Args)]

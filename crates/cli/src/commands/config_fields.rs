@@ -10,6 +10,9 @@ fn value_of(field: &ConfigField, config: &JobConfig) -> Value {
         "cron" => json!(config.cron),
         "time_zone" => json!(config.time_zone),
         "excluded_days" => json!(config.excluded_days),
+        "not_before" => json!(config.not_before),
+        "not_after" => json!(config.not_after),
+        "repeated_hour" => json!(config.repeated_hour),
         "jitter" => json!(config.jitter_ms.map(|bound| format!("{bound} ms"))),
         "sharding_total_count" => json!(config.sharding_total_count),
         "catch_up" => json!(
@@ -68,7 +71,7 @@ mod tests {
 
     #[test]
     fn invalid_value_is_rejected_with_the_valid_ones() {
-        let rows: [(&str, Result<Value, &str>); 26] = [
+        let rows: [(&str, Result<Value, &str>); 28] = [
             ("cron=0 0 9 * * ?", Ok(json!("0 0 9 * * ?"))),
             ("cron=", Ok(Value::Null)),
             ("sharding_total_count=4", Ok(json!(4))),
@@ -84,6 +87,8 @@ mod tests {
             ("reconcile_interval=0s", Ok(json!("0m"))),
             ("reconcile_interval=90s", Err("valid is a duration of whole minutes, such as 10m")),
             ("excluded_days=SAT..SUN", Ok(json!("SAT..SUN"))),
+            ("not_before=2026-01-01T00:00", Ok(json!("2026-01-01T00:00"))),
+            ("not_after=", Ok(Value::Null)),
             ("jitter=30s", Ok(json!("30000 ms"))),
             ("jitter=none", Ok(Value::Null)),
             ("jitter=-1s", Err("jitter is \"-1s\"; valid is none, or a duration of 1ms to 24h")),

@@ -62,7 +62,7 @@ impl CreateArguments {
             }
             None => {
                 let java = JavaSettings::of(self.dialect.unwrap_or_default());
-                JobConfig { java, ..JobConfig::new(self.job.clone(), 1) }
+                JobConfig::new(self.job.clone(), 1).with(|it| it.java = java)
             }
         };
         let mut fields = self.fields.iter();

@@ -246,7 +246,10 @@ impl NextArguments {
         }
         let name = JobName::new("expression").map_err(Fault::usage)?;
         let (cron, time_zone) = (self.cron.clone(), self.time_zone.clone());
-        Ok(JobConfig { cron, time_zone, ..JobConfig::new(name, 1) })
+        Ok(JobConfig::new(name, 1).with(|it| {
+            it.cron = cron;
+            it.time_zone = time_zone;
+        }))
     }
 }
 

@@ -57,14 +57,15 @@ impl PlanArguments {
         unlisted.try_for_each(|ip| known_in(&job, ip))?;
         let join = self.join.iter().enumerate();
         let join = join.map(|(n, ip)| instance_id(ip, &format!("new-{}", n + 1)));
-        let what_if = WhatIf {
-            join: join.collect::<Result<_, _>>().map_err(Fault::usage)?,
-            leave: self.leave,
-            disable: self.disable,
-            enable: self.enable,
-            total_count: self.items,
-            strategy: self.strategy,
-        };
+        let join = join.collect::<Result<_, _>>().map_err(Fault::usage)?;
+        let what_if = WhatIf::default().with(|it| {
+            it.join = join;
+            it.leave = self.leave;
+            it.disable = self.disable;
+            it.enable = self.enable;
+            it.total_count = self.items;
+            it.strategy = self.strategy;
+        });
         let now = Timestamp::now().as_millisecond();
         let plan = plan_moves(&job, &what_if, &strategies, now).map_err(Fault::refused)?;
         let row = |planned: &operations::PlannedMove| {

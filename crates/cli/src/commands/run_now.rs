@@ -79,7 +79,7 @@ impl Wait {
         operations: &Operations,
         triggered: Triggered,
     ) -> Result<Page, Fault> {
-        let Triggered { report, request } = triggered;
+        let Triggered { report, request, .. } = triggered;
         let exit = report::exit(&report);
         let mut text = report::text(&report);
         let Some(deadline) = self.wait else {
@@ -116,14 +116,17 @@ fn run_table(runs: &BTreeMap<u32, ItemRun>) -> String {
     let result = |run: &ItemRun| match run {
         ItemRun::Waiting => "waiting".to_owned(),
         ItemRun::Running { holder } => format!("runs on {holder}"),
-        ItemRun::Ended { outcome, reason: None } => (*outcome).to_owned(),
-        ItemRun::Ended { outcome, reason: Some(reason) } => format!("{outcome}: {reason}"),
+        ItemRun::Ended { outcome, reason } => match reason {
+            None => (*outcome).to_owned(),
+            Some(reason) => format!("{outcome}: {reason}"),
+        },
         ItemRun::EndedUnseen => {
             "ended with an unknown outcome: the item has run again since".to_owned()
         }
         ItemRun::Dropped => {
             "dropped: the item is disabled or gone, or its parameter cannot be delivered".to_owned()
         }
+        _ => "in a state that this program does not know".to_owned(),
     };
     table(&["ITEM", "RUN"], runs.iter().map(|(item, run)| vec![item.to_string(), result(run)]))
 }

@@ -6,7 +6,9 @@ impl JobConfig {
     /// Checks that Java instances can read the configuration, if it has the class of a Java job.
     ///
     /// Java instances of 2.1.5 fail without a cron expression, those of 3.x at a time zone that
-    /// does not begin with `GMT`. They fail at each reading until the configuration is repaired.
+    /// does not begin with `GMT`, and both at rules other than one Quartz expression. They fail at
+    /// each reading until the configuration is repaired. A period and repeated hours are rejected
+    /// because Java instances would fire at other times than Rust instances.
     ///
     /// # Errors
     /// [`InvalidConfig`] names the field, its value and the valid values.
@@ -23,6 +25,27 @@ impl JobConfig {
     /// ```
     pub fn check_for_java(&self) -> Result<(), InvalidConfig> {
         let Some(class) = self.java.given_class() else { return Ok(()) };
+        if let Some(cron) = self.cron.as_deref().filter(|cron| cron.contains(['@', ';'])) {
+            let valid = format!(
+                "one Quartz expression: Java instances ({class}) know neither `@every` nor `@at` \
+                 nor several rules"
+            );
+            return Err(InvalidConfig::new("cron", format!("{cron:?}"), valid));
+        }
+        let of_schedule = [
+            ("not_before", &self.not_before),
+            ("not_after", &self.not_after),
+            ("repeated_hour", &self.repeated_hour),
+        ];
+        for (field, value) in of_schedule {
+            if let Some(value) = value {
+                let valid = format!(
+                    "none: Java instances ({class}) do not read it, and fire by \
+                                     the cron expression alone"
+                );
+                return Err(InvalidConfig::new(field, format!("{value:?}"), valid));
+            }
+        }
         match (self.java.dialect(), &self.cron, &self.time_zone) {
             (Dialect::V2, None, _) => {
                 let valid = format!(

@@ -20,10 +20,11 @@ use sharding::ShardingItem;
 ///
 /// use coordination::Following;
 ///
-/// assert_eq!(Following::default(), Following { own_from: 64, after: Duration::from_secs(5) });
+/// assert_eq!(Following::default(), Following::new(64, Duration::from_secs(5)));
 /// assert_eq!(Following::ALL.own_from, u32::MAX);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Following {
     /// Minimum number of items of a job for narrow watches; 64 by default, because small jobs save
     /// little. The value of the leader applies to all instances: it stores the counts that they
@@ -37,6 +38,12 @@ pub struct Following {
 impl Following {
     /// Instances follow all items of all jobs.
     pub const ALL: Self = Self { own_from: u32::MAX, after: Duration::ZERO };
+
+    /// Returns the setting for jobs with at least `own_from` items.
+    #[must_use]
+    pub const fn new(own_from: u32, after: Duration) -> Self {
+        Self { own_from, after }
+    }
 }
 
 impl Default for Following {

@@ -22,9 +22,11 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `cron` | `None` | Quartz expression; `None` runs on request only |
+/// | `cron` | `None` | Quartz expression, `@every 90s` or `@at TIME`, or several; `None` runs on request only |
 /// | `time_zone` | `None` | zone of the expression; `None` is the default of the scheduler |
 /// | `excluded_days` | `None` | days without fires: `SAT..SUN,12-25` |
+/// | `not_before`, `not_after` | `None` | times of the first and the last possible fire |
+/// | `repeated_hour` | `None` | `both`: times that occur twice fire twice; else the later one |
 /// | `jitter_ms` | `None` | bound of the start delay of each fire |
 /// | `sharding_total_count` | required | items `0..n`, 1 to 100 000 |
 /// | `sharding_item_parameters` | empty | `0=Beijing,1=Shanghai` |
@@ -40,16 +42,25 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `disabled` | false | servers are disabled when they join |
 /// | `overwrite` | false | the local configuration replaces the stored one at start |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct JobConfig {
     /// Name of the job, and of its root node in the registry.
     pub job_name: JobName,
-    /// Quartz expression of the fires. `None` for a job that runs on request only.
+    /// Rules of the fires, separated by semicolons: Quartz expressions, intervals (`@every 90s`)
+    /// and times (`@at 2026-12-24T09:00:00`). `None` for a job that runs on request only.
     pub cron: Option<String>,
     /// Time zone of the expression. `None` is the default of the scheduler: UTC unless set
     /// otherwise.
     pub time_zone: Option<String>,
     /// Days without fires, in that zone, in the syntax of the `trigger` crate. Needs `cron`.
     pub excluded_days: Option<String>,
+    /// Time of the first possible fire, in the syntax of an `@at` rule. Needs `cron`.
+    pub not_before: Option<String>,
+    /// Time of the last possible fire, in the syntax of an `@at` rule. Needs `cron`.
+    pub not_after: Option<String>,
+    /// Occurrences that fire, of times that occur twice because clocks are set back: `later`, the
+    /// default, or `both`. Needs `cron`.
+    pub repeated_hour: Option<String>,
     /// Exclusive upper bound of the start delay (jitter) of each fire, in milliseconds: 1 to
     /// [`MAX_JITTER_MS`]. Needs `cron`. The scheduler computes the same delay on all instances.
     pub jitter_ms: Option<u32>,
@@ -199,6 +210,9 @@ impl JobConfig {
             cron: None,
             time_zone: None,
             excluded_days: None,
+            not_before: None,
+            not_after: None,
+            repeated_hour: None,
             jitter_ms: None,
             sharding_total_count,
             sharding_item_parameters: String::new(),
@@ -219,6 +233,23 @@ impl JobConfig {
         }
     }
 
+    /// Returns the configuration with a change of the fields.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use coordination::{JobConfig, JobName};
+    ///
+    /// let config = JobConfig::new(JobName::new("report")?, 3).with(|it| it.failover = true);
+    /// assert!(config.failover);
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns true if the job has the item now.
     pub(crate) fn has_item(&self, item: ShardingItem) -> bool {
         item.index() < self.sharding_total_count
@@ -233,11 +264,15 @@ impl JobConfig {
     /// Returns the names and the readable values of the fields that users set, except those of
     /// Java.
     #[must_use]
-    pub fn fields(&self) -> [(&'static str, String); 18] {
+    pub fn fields(&self) -> [(&'static str, String); 21] {
+        let text = |field: &Option<String>| format!("{:?}", field.as_deref().unwrap_or_default());
         [
-            ("cron", format!("{:?}", self.cron.as_deref().unwrap_or_default())),
-            ("time_zone", format!("{:?}", self.time_zone.as_deref().unwrap_or_default())),
-            ("excluded_days", format!("{:?}", self.excluded_days.as_deref().unwrap_or_default())),
+            ("cron", text(&self.cron)),
+            ("time_zone", text(&self.time_zone)),
+            ("excluded_days", text(&self.excluded_days)),
+            ("not_before", text(&self.not_before)),
+            ("not_after", text(&self.not_after)),
+            ("repeated_hour", text(&self.repeated_hour)),
             ("jitter", self.jitter_ms.map_or("none".to_owned(), |bound| format!("{bound} ms"))),
             ("sharding_total_count", self.sharding_total_count.to_string()),
             ("sharding_item_parameters", format!("{:?}", self.sharding_item_parameters)),
@@ -302,12 +337,20 @@ impl JobConfig {
                          always differ";
             return Err(InvalidConfig::new("max_time_diff", "0s", valid));
         }
-        if self.cron.is_none()
-            && let Some(days) = &self.excluded_days
-        {
-            let valid =
-                "none, or a cron expression: a job that runs on request only has no schedule";
-            return Err(InvalidConfig::new("excluded_days", format!("{days:?}"), valid));
+        let of_schedule = [
+            ("excluded_days", &self.excluded_days),
+            ("not_before", &self.not_before),
+            ("not_after", &self.not_after),
+            ("repeated_hour", &self.repeated_hour),
+        ];
+        for (field, value) in of_schedule {
+            if self.cron.is_none()
+                && let Some(value) = value
+            {
+                let valid =
+                    "none, or a cron expression: a job that runs on request only has no schedule";
+                return Err(InvalidConfig::new(field, format!("{value:?}"), valid));
+            }
         }
         if self.cron.is_none()
             && let Some(bound) = self.jitter_ms
@@ -371,6 +414,7 @@ impl fmt::Display for CatchUp {
 /// A field of a configuration that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}; valid is {valid}")]
+#[non_exhaustive]
 pub struct InvalidConfig {
     /// Name of the field.
     pub field: &'static str,
@@ -416,7 +460,7 @@ mod tests {
     #[test]
     fn invalid_fields_are_rejected_by_name() {
         type Change = fn(&mut JobConfig);
-        let rows: [(&str, Change, Option<&str>); 15] = [
+        let rows: [(&str, Change, Option<&str>); 18] = [
             ("a bound of 0", |c| c.max_time_diff = MaxTimeDiff::Seconds(0), Some("max_time_diff")),
             ("the least bound", |c| c.max_time_diff = MaxTimeDiff::Seconds(1), None),
             ("defaults", |_| {}, None),
@@ -439,6 +483,21 @@ mod tests {
                 |c| c.excluded_days = Some("SAT".into()),
                 Some("excluded_days"),
             ),
+            (
+                "a first fire without a schedule",
+                |c| c.not_before = Some("2026-01-01T00:00:00Z".into()),
+                Some("not_before"),
+            ),
+            (
+                "a last fire without a schedule",
+                |c| c.not_after = Some("2026-01-01T00:00:00Z".into()),
+                Some("not_after"),
+            ),
+            (
+                "a repeated hour without a schedule",
+                |c| c.repeated_hour = Some("both".into()),
+                Some("repeated_hour"),
+            ),
             ("jitter without a schedule", |c| c.jitter_ms = Some(1), Some("jitter")),
             ("no jitter", |c| (c.cron, c.jitter_ms) = (cron(), Some(0)), Some("jitter")),
             (
@@ -457,6 +516,29 @@ mod tests {
             let mut config = JobConfig::new(JobName::new("j").unwrap(), 3);
             change(&mut config);
             assert_eq!(config.check().err().map(|e| e.field), field, "{case}");
+        }
+    }
+
+    #[test]
+    fn schedule_that_java_does_not_know_is_invalid_with_a_java_class() {
+        type Change = fn(&mut JobConfig);
+        let rows: [(Change, &str); 6] = [
+            (|c| c.cron = Some("@every 90s".into()), "cron"),
+            (|c| c.cron = Some("@at 2026-12-24T09:00:00".into()), "cron"),
+            (|c| c.cron = Some("0 0 9 * * ?; 0 0 12 * * ?".into()), "cron"),
+            (|c| c.not_before = Some("2026-01-01T00:00".into()), "not_before"),
+            (|c| c.not_after = Some("2026-01-01T00:00".into()), "not_after"),
+            (|c| c.repeated_hour = Some("both".into()), "repeated_hour"),
+        ];
+        for dialect in [Dialect::V2, Dialect::V3] {
+            for (change, field) in rows {
+                let mut config = JobConfig::new(JobName::new("j").unwrap(), 3);
+                (config.java, config.cron) = (JavaSettings::of(dialect), cron());
+                change(&mut config);
+                assert_eq!(config.check_for_java(), Ok(()), "{field} without a class");
+                config.java.job_class = "a.b.C".to_owned();
+                assert_eq!(config.check_for_java().unwrap_err().field, field);
+            }
         }
     }
 

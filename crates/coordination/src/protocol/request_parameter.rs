@@ -37,6 +37,7 @@ pub struct RequestParameter(Arc<str>);
 /// A text that cannot be the parameter of a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}; valid is {valid}")]
+#[non_exhaustive]
 pub struct InvalidParameter {
     /// Name of the field: `parameter`.
     pub field: &'static str,

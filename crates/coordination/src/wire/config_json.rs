@@ -13,6 +13,12 @@ use crate::{
 /// The class that Java gives to all script jobs, regardless of the document.
 const SCRIPT_CLASS: &str = "com.dangdang.ddframe.job.api.script.ScriptJob";
 
+/// Fields of this project that belong to the schedule.
+const EXCLUDED_DAYS: &str = "excludedDays";
+const NOT_BEFORE: &str = "notBefore";
+const NOT_AFTER: &str = "notAfter";
+const REPEATED_HOUR: &str = "repeatedHour";
+
 /// Field of this project that switches the comparison of clocks off by `"off"`. Java instances read
 /// only `maxTimeDiffSeconds`.
 const MAX_TIME_DIFF: &str = "maxTimeDiff";
@@ -20,8 +26,8 @@ const MAX_TIME_DIFF: &str = "maxTimeDiff";
 /// Encodes a configuration.
 ///
 /// The fields of this project follow those of Java if they are set: `timeZone`, `staticSharding`,
-/// `catchUp`, `excludedDays`, `jitterMilliseconds` and `maxTimeDiff`. Unknown fields of the former
-/// document follow at the end. Java instances skip both, but fail on unknown properties.
+/// `catchUp`, `excludedDays`, `notBefore`, `notAfter`, `repeatedHour`, `jitterMilliseconds` and
+/// `maxTimeDiff`. Unknown fields of the former document follow at the end. Java instances skip both, but fail on unknown properties.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
     json.string("jobName", config.job_name.as_str());
@@ -63,8 +69,16 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
             json.raw("max", catch_up.max);
         });
     }
-    if let Some(days) = &config.excluded_days {
-        json.string("excludedDays", days);
+    let of_schedule = [
+        (EXCLUDED_DAYS, &config.excluded_days),
+        (NOT_BEFORE, &config.not_before),
+        (NOT_AFTER, &config.not_after),
+        (REPEATED_HOUR, &config.repeated_hour),
+    ];
+    for (name, value) in of_schedule {
+        if let Some(value) = value {
+            json.string(name, value);
+        }
     }
     if let Some(bound) = config.jitter_ms {
         json.raw("jitterMilliseconds", bound);
@@ -111,7 +125,10 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.overwrite = fields.boolean("overwrite", false)?;
     config.static_sharding = fields.boolean("staticSharding", false)?;
     config.catch_up = decode_catch_up(&mut fields)?;
-    config.excluded_days = non_empty(fields.string("excludedDays")?);
+    config.excluded_days = non_empty(fields.string(EXCLUDED_DAYS)?);
+    config.not_before = non_empty(fields.string(NOT_BEFORE)?);
+    config.not_after = non_empty(fields.string(NOT_AFTER)?);
+    config.repeated_hour = non_empty(fields.string(REPEATED_HOUR)?);
     let jitter = "jitterMilliseconds";
     // An invalid bound becomes 0, which the check of the configuration rejects.
     let bound = fields.has(jitter).then(|| fields.integer(jitter, 0)).transpose()?;
@@ -295,6 +312,28 @@ mod tests {
             ),
             "{written}"
         );
+        assert_eq!(decode_config(written.as_bytes()).unwrap(), config);
+    }
+
+    #[test]
+    fn period_and_repeated_hour_are_kept() {
+        let config = decode_config(format!("{DOCUMENT}}}").as_bytes()).unwrap();
+        assert_eq!(
+            (&config.not_before, &config.not_after, &config.repeated_hour),
+            (&None, &None, &None)
+        );
+        let config = JobConfig {
+            not_before: Some("2026-01-01T00:00:00Z".into()),
+            not_after: Some("2026-12-24T09:00:00".into()),
+            repeated_hour: Some("both".into()),
+            ..config
+        };
+        let written = encode_config(&config);
+        let end = concat!(
+            r#","overwrite":false,"notBefore":"2026-01-01T00:00:00Z","#,
+            r#""notAfter":"2026-12-24T09:00:00","repeatedHour":"both"}"#
+        );
+        assert!(written.ends_with(end), "{written}");
         assert_eq!(decode_config(written.as_bytes()).unwrap(), config);
     }
 

@@ -29,6 +29,9 @@ const SIZE_PROVIDER: &str = "jobExecutorThreadPoolSizeProviderType";
 const CATCH_UP_WINDOW: &str = "elastic-job-rust.catch-up.window-seconds";
 const CATCH_UP_MAX: &str = "elastic-job-rust.catch-up.max";
 const EXCLUDED_DAYS: &str = "elastic-job-rust.excluded-days";
+const NOT_BEFORE: &str = "elastic-job-rust.not-before";
+const NOT_AFTER: &str = "elastic-job-rust.not-after";
+const REPEATED_HOUR: &str = "elastic-job-rust.repeated-hour";
 const JITTER: &str = "elastic-job-rust.jitter-milliseconds";
 const MAX_TIME_DIFF: &str = "elastic-job-rust.max-time-diff";
 
@@ -86,8 +89,16 @@ fn all_props<'a>(config: &'a JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a s
     if let Some(bound) = config.jitter_ms {
         props.insert(JITTER, bound.to_string().into());
     }
-    if let Some(days) = &config.excluded_days {
-        props.insert(EXCLUDED_DAYS, days.into());
+    let of_schedule = [
+        (EXCLUDED_DAYS, &config.excluded_days),
+        (NOT_BEFORE, &config.not_before),
+        (NOT_AFTER, &config.not_after),
+        (REPEATED_HOUR, &config.repeated_hour),
+    ];
+    for (key, value) in of_schedule {
+        if let Some(value) = value {
+            props.insert(key, value.into());
+        }
     }
     if config.max_time_diff == MaxTimeDiff::Off {
         props.insert(MAX_TIME_DIFF, OFF.into());
@@ -129,7 +140,11 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     java.props = fields.map("props")?;
     java.extra_configurations = fields.lines("jobExtraConfigurations")?;
     config.catch_up = take_catch_up(&mut java.props)?;
-    config.excluded_days = java.props.remove(EXCLUDED_DAYS).filter(|days| !days.is_empty());
+    let mut take = |key| java.props.remove(key).filter(|value: &String| !value.is_empty());
+    config.excluded_days = take(EXCLUDED_DAYS);
+    config.not_before = take(NOT_BEFORE);
+    config.not_after = take(NOT_AFTER);
+    config.repeated_hour = take(REPEATED_HOUR);
     config.jitter_ms = take_number(&mut java.props, JITTER)?;
     let is_off = off(MAX_TIME_DIFF, java.props.remove(MAX_TIME_DIFF))?;
     config.max_time_diff = MaxTimeDiff::of_java(max_time_diff, is_off);

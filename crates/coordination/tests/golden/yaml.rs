@@ -181,10 +181,8 @@ fn traced(executor: JavaExecutor) -> JobConfig {
 #[test]
 fn whole_documents_of_both_releases_are_read_and_written() {
     let pool = || "SINGLE_THREAD".to_owned();
-    let minimal = JobConfig {
-        java: JavaSettings::of(Dialect::V3),
-        ..JobConfig::new(JobName::new("j").unwrap(), 1)
-    };
+    let minimal = JobConfig::new(JobName::new("j").unwrap(), 1)
+        .with(|it| it.java = JavaSettings::of(Dialect::V3));
     let rows = [
         ("minimal", minimal, MINIMAL),
         ("3.0.4", traced(JavaExecutor::ServiceHandler(pool())), TRACED),

@@ -121,7 +121,10 @@ fn job() -> JobName {
 
 /// Returns a job with this many items, a fire each second and failover.
 pub(crate) fn job_of(items: u32) -> JobConfig {
-    JobConfig { cron: Some("* * * * * ?".into()), failover: true, ..JobConfig::new(job(), items) }
+    JobConfig::new(job(), items).with(|it| {
+        it.cron = Some("* * * * * ?".into());
+        it.failover = true;
+    })
 }
 
 fn coordinator_on(server: &ServerIp) -> Coordinator {

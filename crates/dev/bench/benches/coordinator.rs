@@ -38,7 +38,7 @@ impl Stage {
         let layout = Layout::new(&job);
         let mut registry = Model::new();
         let session = registry.open_session();
-        let config = JobConfig { failover: true, ..JobConfig::new(job.clone(), items) };
+        let config = JobConfig::new(job.clone(), items).with(|it| it.failover = true);
         let config =
             Txn::new().create(layout.config_path(), encode_config(&config), Lifetime::Persistent);
         registry.commit(session, config.ops()).unwrap();

@@ -22,7 +22,10 @@ pub async fn play(mut cluster: Box<dyn Cluster>) -> Result<Vec<Record>, ClusterE
         source: error.into(),
     })?;
     let cron = Some(cluster.cron());
-    let config = JobConfig { cron, failover: true, ..JobConfig::new(name, N_ITEMS) };
+    let config = JobConfig::new(name, N_ITEMS).with(|it| {
+        it.cron = cron;
+        it.failover = true;
+    });
     cluster.create_job(config).await?;
     for (worker, server) in [("a", "10.0.0.1"), ("b", "10.0.0.2"), ("c", "10.0.0.3")] {
         cluster.spawn(worker, worker_on(server)).await?;

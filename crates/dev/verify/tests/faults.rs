@@ -20,7 +20,10 @@ async fn start(backend: RealBackend, run: &str) -> Box<RealCluster> {
     let mut cluster = support::cluster(backend, &format!("{run}-{}", backend.name())).await;
     let name = JobName::new("faults").unwrap();
     let cron = Some(cluster.cron());
-    let config = JobConfig { cron, failover: true, ..JobConfig::new(name, N_ITEMS) };
+    let config = JobConfig::new(name, N_ITEMS).with(|it| {
+        it.cron = cron;
+        it.failover = true;
+    });
     cluster.create_job(config).await.unwrap();
     for (name, server) in [("a", "10.0.0.1"), ("b", "10.0.0.2")] {
         cluster.spawn(name, on(server)).await.unwrap();
@@ -259,10 +262,8 @@ async fn play_faults_of_registry_and_clocks_and_operator_actions(backend: RealBa
     let rejected = |records: &[Record]| n_events(records, "a", "config_rejected") >= 1;
     cluster.admin(AdminOp::Poison("no JSON".to_owned())).await.unwrap();
     cluster.until("the invalid configuration is rejected", PATIENCE, &rejected).await.unwrap();
-    let config = JobConfig {
-        cron: Some(cluster.cron()),
-        ..JobConfig::new(JobName::new("faults").unwrap(), N_ITEMS)
-    };
+    let config = JobConfig::new(JobName::new("faults").unwrap(), N_ITEMS)
+        .with(|it| it.cron = Some(cluster.cron()));
     cluster.admin(AdminOp::Configure(Box::new(config))).await.unwrap();
     let n_elected = |records: &[Record]| {
         ["a", "b"].iter().map(|name| n_events(records, name, "became_leader")).sum::<usize>()

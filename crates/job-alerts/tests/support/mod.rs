@@ -11,10 +11,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lite::{
-    FailedIn, FencingToken, FireTime, InstanceId, JobName, Outcome, RunFailure, RunReport,
-    RunSource, ShardingItem,
-};
+use lite::{FencingToken, InstanceId, JobName, Outcome, RunFailure, RunReport, ShardingItem};
 
 pub(crate) use log::Log;
 
@@ -32,19 +29,14 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
 /// Returns a failure of item 3 with this error.
 pub(crate) fn failure(error: &str) -> RunFailure {
     let began: Timestamp = "2024-02-29T12:00:00Z".parse().unwrap();
-    let run = RunReport {
-        job: JobName::new("report").unwrap(),
-        instance: InstanceId::new("10.0.0.1@-@1"),
-        item: ShardingItem::new(3),
-        fire: FireTime(began.as_millisecond()),
-        source: RunSource::Normal,
-        token: FencingToken(4),
-        began,
-        ended: began,
-        outcome: Outcome::Failed,
-        cause: Some(error.to_owned()),
-    };
-    RunFailure { run, attempts: 2, failed_in: FailedIn::Code }
+    let (job, instance) = (JobName::new("report").unwrap(), InstanceId::new("10.0.0.1@-@1"));
+    let mut run = RunReport::new(job, instance, ShardingItem::new(3), began);
+    run.token = FencingToken(4);
+    run.outcome = Outcome::Failed;
+    run.cause = Some(error.to_owned());
+    let mut failure = RunFailure::new(run);
+    failure.attempts = 2;
+    failure
 }
 
 /// Returns the texts of an error and of its causes, as `Display` and as `Debug`.

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
     utoipa::ToSchema,
 )]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Role {
     /// Sees everything, and changes nothing.
     Viewer,

@@ -20,7 +20,7 @@ use crate::namespaces::{Namespace, Namespaces};
 async fn replace_configuration(operations: &Operations) {
     let job = JobName::new("a-1").unwrap();
     let stored = operations.config(&job).await.unwrap();
-    let wanted = JobConfig { description: "daily".to_owned(), ..stored.config.unwrap() };
+    let wanted = stored.config.unwrap().with(|it| it.description = "daily".to_owned());
     let by = By::new("anna", "test").unwrap();
     operations.update_config(&wanted, stored.revision, &by).await.unwrap();
 }

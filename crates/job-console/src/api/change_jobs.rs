@@ -75,7 +75,7 @@ struct RunRequested {
 
 /// Waits for the runs of a request, and answers with its effects.
 async fn requested(operations: &Operations, triggered: Triggered, wait: Duration) -> Response {
-    let Triggered { report, request } = triggered;
+    let Triggered { report, request, .. } = triggered;
     let runs = match &request {
         Some(request) if !wait.is_zero() => match operations.outcome(request, wait).await {
             Ok(runs) => Some(runs),

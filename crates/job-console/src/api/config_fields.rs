@@ -12,7 +12,7 @@ use crate::problem::{Answer, Problem};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ConfigFields {
-    /// Quartz expression of the fires; null for a job that runs on request only.
+    /// Rules of the fires: Quartz expressions, `@every 90s`, `@at TIME`; null for a job that runs on request only.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "0 0/5 * * * ?")]
     cron: Option<Option<String>>,
@@ -24,6 +24,18 @@ pub(super) struct ConfigFields {
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "SAT..SUN,12-25")]
     excluded_days: Option<Option<String>>,
+    /// Time of the first possible fire.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "2026-01-01T00:00:00Z")]
+    not_before: Option<Option<String>>,
+    /// Time of the last possible fire.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "2026-12-24T09:00:00")]
+    not_after: Option<Option<String>>,
+    /// Occurrences that fire, of times that occur twice: `later`, the default, or `both`.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "both")]
+    repeated_hour: Option<Option<String>>,
     /// Exclusive upper bound of the start delay (jitter) of each fire, in milliseconds.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 86_400_000)]
@@ -92,6 +104,9 @@ impl ConfigFields {
             cron: Some(config.cron.clone()),
             time_zone: Some(config.time_zone.clone()),
             excluded_days: Some(config.excluded_days.clone()),
+            not_before: Some(config.not_before.clone()),
+            not_after: Some(config.not_after.clone()),
+            repeated_hour: Some(config.repeated_hour.clone()),
             jitter_ms: Some(config.jitter_ms),
             sharding_total_count: Some(config.sharding_total_count),
             sharding_item_parameters: Some(config.sharding_item_parameters.clone()),
@@ -120,6 +135,9 @@ impl ConfigFields {
         set(&mut config.cron, self.cron);
         set(&mut config.time_zone, self.time_zone);
         set(&mut config.excluded_days, self.excluded_days);
+        set(&mut config.not_before, self.not_before);
+        set(&mut config.not_after, self.not_after);
+        set(&mut config.repeated_hour, self.repeated_hour);
         set(&mut config.jitter_ms, self.jitter_ms);
         set(&mut config.sharding_total_count, self.sharding_total_count);
         set(&mut config.sharding_item_parameters, self.sharding_item_parameters);
@@ -173,6 +191,9 @@ mod tests {
         config.cron = Some("0 0 3 * * ?".to_owned());
         config.time_zone = Some("Asia/Shanghai".to_owned());
         config.excluded_days = Some("SAT".to_owned());
+        config.not_before = Some("2026-01-01T00:00:00Z".to_owned());
+        config.not_after = Some("2026-12-24T09:00:00".to_owned());
+        config.repeated_hour = Some("both".to_owned());
         config.jitter_ms = Some(500);
         config.sharding_item_parameters = "0=a".to_owned();
         config.job_parameter = "p".to_owned();
@@ -201,7 +222,13 @@ mod tests {
             serde_json::from_str(r#"{"cron":null,"failover":false}"#).unwrap();
         let mut config = full();
         fields.apply(&mut config).unwrap();
-        assert_eq!(config, JobConfig { cron: None, failover: false, ..full() });
+        assert_eq!(
+            config,
+            full().with(|it| {
+                it.cron = None;
+                it.failover = false;
+            })
+        );
     }
 
     #[test]

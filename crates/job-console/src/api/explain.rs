@@ -199,14 +199,14 @@ pub(super) async fn plan_job(live: Live, Query(query): Query<PlanQuery>) -> Answ
 fn what_if(query: PlanQuery) -> Answer<WhatIf> {
     let join = servers(query.join)?;
     let join = join.iter().enumerate().map(|(n, ip)| instance_id(ip, &format!("new-{}", n + 1)));
-    Ok(WhatIf {
-        join: join.collect::<Result<_, _>>().map_err(operations::Error::from)?,
-        leave: listed(query.leave.as_deref()).map(InstanceId::new).collect(),
-        disable: servers(query.disable)?,
-        enable: servers(query.enable)?,
-        total_count: query.sharding_total_count,
-        strategy: query.strategy,
-    })
+    let mut what_if = WhatIf::default();
+    what_if.join = join.collect::<Result<_, _>>().map_err(operations::Error::from)?;
+    what_if.leave = listed(query.leave.as_deref()).map(InstanceId::new).collect();
+    what_if.disable = servers(query.disable)?;
+    what_if.enable = servers(query.enable)?;
+    what_if.total_count = query.sharding_total_count;
+    what_if.strategy = query.strategy;
+    Ok(what_if)
 }
 
 fn servers(text: Option<String>) -> Answer<Vec<ServerIp>> {

@@ -81,6 +81,7 @@ fn known(job: &JobSnapshot, status: JobState) -> Option<Timestamp> {
         JobState::Paused => changed_by("pause"),
         JobState::Disabled => changed_by("disable"),
         JobState::Ok | JobState::Resharding | JobState::NoInstance | JobState::Crashed => None,
+        _ => None,
     }
 }
 

@@ -50,6 +50,7 @@ pub(crate) fn attention_class(attention: Attention) -> &'static str {
         Attention::Late | Attention::NoInstance | Attention::Resharding | Attention::Paused => {
             "wait"
         }
+        _ => "wait",
     }
 }
 
@@ -59,6 +60,7 @@ fn state_class(state: JobState) -> &'static str {
         JobState::Failing | JobState::Crashed => "fail",
         JobState::Resharding | JobState::Paused | JobState::NoInstance => "wait",
         JobState::Disabled => "off",
+        _ => "wait",
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Limits on connections and time. The body of a request has 16 MiB at most, and its line with its
 /// headers 64 KiB. A time of more than 365 days counts as 365 days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Connections that are open at a time. Default 512.
     ///
@@ -60,6 +61,13 @@ impl Default for Limits {
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl Limits {
+    /// Returns the limits with a change of the fields.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// Returns the limits with times that can be added.
     pub(super) fn clamped(mut self) -> Self {
         let Self { max_connections: _, idle, answer, change, write, stream, drain } = &mut self;

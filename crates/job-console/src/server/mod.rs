@@ -38,6 +38,7 @@ use progress::{Progress, Tracked, TrackedStream};
 /// all: read the jobs before the requests are repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{count} changes were not complete {waited:?} after the signal to end")]
+#[non_exhaustive]
 pub struct UnfinishedChanges {
     /// Number of changes.
     pub count: usize,

@@ -70,7 +70,7 @@ async fn edited_configuration_is_shown_then_written_and_can_be_restored() {
     let location = answer.headers["location"].to_str().unwrap();
     assert!(location.ends_with("n/orders/jobs/report/configuration?changed=1"), "{location}");
     let after = world.job("report").await;
-    let wanted = JobConfig { cron: Some("0 30 4 * * ?".to_owned()), ..before.clone() };
+    let wanted = before.clone().with(|it| it.cron = Some("0 30 4 * * ?".to_owned()));
     assert_eq!(after.config(), Some(&wanted));
     let record = after.audit().next_back().unwrap();
     assert_eq!((&*record.who, &*record.why), ("console", "the backup ends at 4"));

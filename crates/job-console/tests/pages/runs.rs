@@ -22,9 +22,9 @@ async fn claim(world: &World, fires: i64, items: u32) {
             let fire = FireTime(at.as_millisecond());
             let (source, token) = (RunSource::Normal, FencingToken(1));
             let event = JobEvent::Claimed { item: ShardingItem::new(item), fire, source, token };
-            let instance = Some(InstanceId::new("10.0.0.1@-@7"));
-            let job = JobName::new("job-000").unwrap();
-            subscriber.on_event(&JobRecord { job, instance, at, event });
+            let mut record = JobRecord::new(JobName::new("job-000").unwrap(), at, event);
+            record.instance = Some(InstanceId::new("10.0.0.1@-@7"));
+            subscriber.on_event(&record);
         }
         world.history.flush(DEADLINE).await.unwrap();
     }
@@ -96,8 +96,9 @@ fn end_runs(world: &World, (job, item): (&JobName, u32), outcome: Outcome, runs:
         let fire = FireTime(at.as_millisecond() - 1_000 * (n + 1));
         let (source, token) = (RunSource::Normal, FencingToken(1));
         let event = JobEvent::Settled { item, fire, source, token, outcome };
-        let instance = Some(InstanceId::new("10.0.0.1@-@7"));
-        subscriber.on_event(&JobRecord { job: job.clone(), instance, at, event });
+        let mut record = JobRecord::new(job.clone(), at, event);
+        record.instance = Some(InstanceId::new("10.0.0.1@-@7"));
+        subscriber.on_event(&record);
     }
 }
 

@@ -56,10 +56,11 @@ async fn older_leads_to_each_entry_once() {
     for n in 0..130 {
         let instance = InstanceId::new(format!("10.0.0.1@-@{n}"));
         let event = JobEvent::Left { instance: instance.clone() };
-        let job = JobName::new("job-000").unwrap();
         // Two entries have the same time.
         let at = Timestamp::from_second(n / 2).unwrap();
-        subscriber.on_event(&JobRecord { job, instance: Some(instance), at, event });
+        let mut record = JobRecord::new(JobName::new("job-000").unwrap(), at, event);
+        record.instance = Some(instance);
+        subscriber.on_event(&record);
     }
     world.history.flush(DEADLINE).await.unwrap();
     let (mut address, mut found) = (TIMELINE.to_owned(), Vec::new());

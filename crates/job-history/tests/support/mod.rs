@@ -62,8 +62,8 @@ pub(crate) struct Run {
 impl<S: EventSubscriber> Publisher<S> {
     pub(crate) fn publish(&self, ms: i64, event: JobEvent) {
         let job = JobName::new(self.job).unwrap();
-        let record =
-            JobRecord { job, instance: Some(instance(self.instance_number)), at: at(ms), event };
+        let mut record = JobRecord::new(job, at(ms), event);
+        record.instance = Some(instance(self.instance_number));
         self.subscriber.on_event(&record);
     }
 
@@ -75,18 +75,15 @@ impl<S: EventSubscriber> Publisher<S> {
 
     /// Reports that the code has ended, before the run is completed.
     pub(crate) fn ends(&self, (began, ended): (i64, i64), run: Run, outcome: Outcome, why: &str) {
-        self.subscriber.on_run_ended(&RunReport {
-            job: JobName::new(self.job).unwrap(),
-            instance: instance(self.instance_number),
-            item: item(run.item),
-            fire: fire(run.fire),
-            source: run.source,
-            token: FencingToken(run.token),
-            began: at(began),
-            ended: at(ended),
-            outcome,
-            cause: (!why.is_empty()).then(|| why.to_owned()),
-        });
+        let (job, instance) = (JobName::new(self.job).unwrap(), instance(self.instance_number));
+        let mut report = RunReport::new(job, instance, item(run.item), at(began));
+        report.fire = fire(run.fire);
+        report.source = run.source;
+        report.token = FencingToken(run.token);
+        report.ended = at(ended);
+        report.outcome = outcome;
+        report.cause = (!why.is_empty()).then(|| why.to_owned());
+        self.subscriber.on_run_ended(&report);
     }
 
     pub(crate) fn settles(&self, ms: i64, run: Run, outcome: Outcome) {

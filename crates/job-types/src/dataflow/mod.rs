@@ -67,6 +67,7 @@ pub trait Dataflow: Send + Sync + 'static {
 
 /// Condition for fetching again after the fetched records are processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Streaming {
     /// Fetches once per fire.
     Never,

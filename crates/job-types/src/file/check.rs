@@ -82,6 +82,9 @@ fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
     job = set(job, &doc.cron, JobBuilder::cron);
     job = set(job, &doc.time_zone, JobBuilder::time_zone);
     job = set(job, &doc.excluded_days, JobBuilder::excluded_days);
+    job = set(job, &doc.not_before, JobBuilder::not_before);
+    job = set(job, &doc.not_after, JobBuilder::not_after);
+    job = set(job, &doc.repeated_hour, JobBuilder::repeated_hour);
     job = set(job, &doc.sharding_item_parameters, JobBuilder::sharding_item_parameters);
     job = set(job, &doc.job_parameter, JobBuilder::job_parameter);
     job = set(job, &doc.failover, JobBuilder::failover);

@@ -7,13 +7,14 @@ pub(super) const A_TIME: &str = "a time with its unit, such as 500ms, 5s or 1m 3
 /// An address of a registry.
 pub(super) const AN_ADDRESS: &str =
     "an address in quotes, such as \"sqlite:registry.db\" or \"zk://10.0.0.1:2181/jobs\"";
+const A_DATE: &str = "a time in quotes, such as \"2026-12-24T09:00:00\"";
 const FLAG: &str = "true or false";
 const TEXT: &str = "a text in quotes";
 const FROM_1: &str = "a whole number from 1 to 4294967295";
 const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
 
 /// Keys by their paths, without the indices of list elements, with the valid values of each.
-pub(super) const KEYS: [(&str, &str); 78] = [
+pub(super) const KEYS: [(&str, &str); 81] = [
     ("allow", "a table with commands, hosts, alert_hosts and secrets"),
     ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
     ("allow.commands", "a list of lists of words, such as [[\"/opt/report.sh\", \"--daily\"]]"),
@@ -23,7 +24,7 @@ pub(super) const KEYS: [(&str, &str); 78] = [
     ("jobs.catch_up", "a table such as window = \"1h\", max = 3"),
     ("jobs.catch_up.max", FROM_1),
     ("jobs.catch_up.window", A_TIME),
-    ("jobs.cron", "a Quartz expression in quotes, such as \"0 0/5 * * * ?\""),
+    ("jobs.cron", "rules in quotes, such as \"0 0/5 * * * ?\" or \"@every 90s\""),
     ("jobs.description", TEXT),
     ("jobs.disabled", FLAG),
     ("jobs.error_handler_timeout", A_TIME),
@@ -68,8 +69,11 @@ pub(super) const KEYS: [(&str, &str); 78] = [
     ("jobs.misfire", FLAG),
     ("jobs.monitor_execution", FLAG),
     ("jobs.name", "a text of 1 to 128 bytes in quotes, such as \"report\""),
+    ("jobs.not_after", A_DATE),
+    ("jobs.not_before", A_DATE),
     ("jobs.overwrite", FLAG),
     ("jobs.reconcile_interval", A_TIME),
+    ("jobs.repeated_hour", "later or both, in quotes"),
     ("jobs.retry", "a table such as max_attempts = 3, first_delay = \"1m\""),
     ("jobs.retry.after_panics", FLAG),
     ("jobs.retry.first_delay", A_TIME),

@@ -32,6 +32,7 @@ const OUTPUT_LINGER: Duration = Duration::from_secs(1);
 
 /// Way in which a script gets its sharding context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ScriptContext {
     /// By environment variables, which [`Script`] lists.
     #[default]

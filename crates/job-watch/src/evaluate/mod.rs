@@ -72,6 +72,7 @@ impl State {
 
 /// Result of judging one expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Assessment {
     /// Kind of the condition.
     pub expectation: ConditionKind,
@@ -83,8 +84,17 @@ pub struct Assessment {
     pub items: usize,
 }
 
+impl Assessment {
+    /// Returns a result without a due time and without items. Set the fields that differ.
+    #[must_use]
+    pub const fn new(expectation: ConditionKind, state: State) -> Self {
+        Self { expectation, state, due: None, items: 0 }
+    }
+}
+
 /// Facts of a history, for jobs whose nodes do not have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HistoryFacts {
     /// End of the last successful run of each item, in milliseconds since 1970 UTC.
     pub last_success: BTreeMap<u32, i64>,
@@ -92,6 +102,7 @@ pub struct HistoryFacts {
 
 /// Facts by which a job is judged.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Seen<'a> {
     /// The job's nodes; `None` if it has none.
     pub job: Option<&'a JobSnapshot>,
@@ -99,6 +110,14 @@ pub struct Seen<'a> {
     pub memory: &'a Memory,
     /// Facts of a history, if there is one.
     pub history: Option<&'a HistoryFacts>,
+}
+
+impl<'a> Seen<'a> {
+    /// Returns the facts of a job without a history.
+    #[must_use]
+    pub const fn new(job: Option<&'a JobSnapshot>, memory: &'a Memory) -> Self {
+        Self { job, memory, history: None }
+    }
 }
 
 /// Judges each expectation of a job. The result depends on the arguments alone.
@@ -111,7 +130,7 @@ pub struct Seen<'a> {
 /// let now = "2024-02-29T12:00:00Z".parse().unwrap();
 /// let mut memory = Memory::default();
 /// memory.observe(None, &file.expectations_of("report"), now);
-/// let seen = Seen { job: None, memory: &memory, history: None };
+/// let seen = Seen::new(None, &memory);
 /// let found = evaluate(&file.expectations_of("report"), seen, now);
 /// assert_eq!(found[0].expectation.as_str(), "exists");
 /// assert!(matches!(found[0].state, State::Violated { .. }));

@@ -45,6 +45,7 @@ pub struct WatchFile {
 
 /// URL that the watcher requests while it works, so that its end is noticed elsewhere.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Heartbeat {
     /// The URL.
     pub url: SecretText,

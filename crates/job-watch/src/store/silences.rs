@@ -17,6 +17,7 @@ const MAX_TEXT_BYTES: usize = 512;
 
 /// A job with its silences.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SilencedJob {
     /// The job, which need not exist.
     pub job: JobName,

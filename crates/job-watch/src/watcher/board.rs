@@ -98,7 +98,7 @@ impl Board {
         let items = snapshot.into_iter().flat_map(JobSnapshot::items);
         let successes = items.filter_map(|item| entry.memory.last_success(item.index()));
         entry.oldest_success = successes.min();
-        let seen = Seen { job: snapshot, memory: &entry.memory, history: None };
+        let seen = Seen::new(snapshot, &entry.memory);
         let states = if is_judged { evaluate(&expectations, seen, now) } else { Vec::new() };
         log_changes(job, &entry.states, &states);
         (entry.expectations, entry.states) = (expectations, states);

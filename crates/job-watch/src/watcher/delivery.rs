@@ -57,6 +57,7 @@ pub(crate) enum Outcome {
 
 /// Numbers of messages since the start of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MessageCounts {
     /// Messages that the service accepted.
     pub sent: u64,
@@ -97,7 +98,7 @@ impl Delivery {
         let Self { name, channel, n, message, is_repeat, leaving } = self;
         let message = if *is_repeat { repeated(message.clone()) } else { message.clone() };
         let MessageDoc { subject, text, body } = message;
-        let message = Message { subject, text, body };
+        let message = Message::new(subject, text, body);
         let mut pause = FIRST_PAUSE;
         for attempt in 1..=MAX_ATTEMPTS {
             let sent = tokio::time::timeout(SEND_TIMEOUT, channel.send(&message)).await;

@@ -169,7 +169,7 @@ impl Watched {
         let expectations = self.file.expectations_of("report");
         let snapshot = job.map(Job::snapshot);
         self.memory.observe(snapshot.as_ref(), &expectations, at(seconds));
-        let seen = Seen { job: snapshot.as_ref(), memory: &self.memory, history: None };
+        let seen = Seen::new(snapshot.as_ref(), &self.memory);
         evaluate(&expectations, seen, at(seconds))
     }
 

@@ -11,6 +11,7 @@ use crate::Result;
 
 /// A field in which the local configuration differs from the stored one, which is in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfigDifference {
     /// Name of the field.
     pub field: &'static str,

@@ -78,7 +78,7 @@ impl ConfigStore<'_> {
         }
         let job_class = self.local.java.job_class.clone();
         let java = JavaSettings { job_class, ..JavaSettings::of(dialect) };
-        Ok(JobConfig { java, ..self.local.clone() })
+        Ok(self.local.clone().with(|it| it.java = java))
     }
 
     /// Returns the dialect for a job whose stored nodes do not show it: the requested one, or else

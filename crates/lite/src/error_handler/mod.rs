@@ -90,6 +90,7 @@ pub trait ErrorHandler: Send + Sync + 'static {
 
 /// Decision about a job after a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reaction {
     /// The job goes on.
     #[default]
@@ -100,6 +101,7 @@ pub enum Reaction {
 
 /// A failed run, or a failed listener after a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RunFailure {
     /// The run: its job, item, fire, token, times, outcome and error. If only a listener failed
     /// after it, the outcome and the error are still those of the run.
@@ -134,6 +136,13 @@ pub enum FailedIn {
 }
 
 impl RunFailure {
+    /// Returns a failure of the job's code in its first attempt. Set the fields that differ, for
+    /// example in a test of a handler.
+    #[must_use]
+    pub const fn new(run: RunReport) -> Self {
+        Self { run, attempts: 1, failed_in: FailedIn::Code }
+    }
+
     /// Returns the text of the error or panic, with its causes. Its length is not limited.
     #[must_use]
     pub fn error(&self) -> &str {

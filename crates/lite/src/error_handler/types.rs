@@ -59,12 +59,21 @@ pub trait ErrorHandlerType: Send + Sync + 'static {
 /// Settings of an error handler. They are all stored in the registry, so its clients can read them,
 /// and clients with write access can set them.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct HandlerSettings<'a> {
     /// The job.
     pub job: &'a JobName,
     /// The properties of the job's configuration that the type [reads](ErrorHandlerType::reads):
     /// from `props` in ElasticJob 3.x, empty in 2.1.5.
     pub properties: &'a BTreeMap<String, String>,
+}
+
+impl<'a> HandlerSettings<'a> {
+    /// Returns the settings of a handler of a job.
+    #[must_use]
+    pub const fn new(job: &'a JobName, properties: &'a BTreeMap<String, String>) -> Self {
+        Self { job, properties }
+    }
 }
 
 /// The types of error handlers in a process.

@@ -16,27 +16,28 @@ impl JobBuilder {
     /// [`InvalidConfig`] names the first invalid field, its value and the valid values.
     pub fn build(self) -> Result<JobConfig, InvalidConfig> {
         let rest = self.rest;
-        let config = JobConfig {
-            cron: rest.cron,
-            time_zone: rest.time_zone,
-            excluded_days: rest.excluded_days,
-            jitter_ms: self.jitter.map(whole_milliseconds).transpose()?,
-            sharding_item_parameters: rest.sharding_item_parameters,
-            job_parameter: rest.job_parameter,
-            failover: rest.failover,
-            misfire: rest.misfire,
-            monitor_execution: rest.monitor_execution,
-            static_sharding: rest.static_sharding,
-            catch_up: self.catch_up.map(policy).transpose()?,
-            max_time_diff: max_time_diff(self.max_time_diff, self.compares_clocks)?,
-            reconcile_interval_minutes: whole_minutes(self.reconcile_interval)?,
-            strategy: rest.strategy,
-            description: rest.description,
-            disabled: rest.disabled,
-            overwrite: rest.overwrite,
-            java: java(self.java_settings, self.java_class)?,
-            ..JobConfig::new(job_name(&self.name)?, self.sharding_total_count)
-        };
+        let mut config = JobConfig::new(job_name(&self.name)?, self.sharding_total_count);
+        config.cron = rest.cron;
+        config.time_zone = rest.time_zone;
+        config.excluded_days = rest.excluded_days;
+        config.not_before = rest.not_before;
+        config.not_after = rest.not_after;
+        config.repeated_hour = rest.repeated_hour;
+        config.jitter_ms = self.jitter.map(whole_milliseconds).transpose()?;
+        config.sharding_item_parameters = rest.sharding_item_parameters;
+        config.job_parameter = rest.job_parameter;
+        config.failover = rest.failover;
+        config.misfire = rest.misfire;
+        config.monitor_execution = rest.monitor_execution;
+        config.static_sharding = rest.static_sharding;
+        config.catch_up = self.catch_up.map(policy).transpose()?;
+        config.max_time_diff = max_time_diff(self.max_time_diff, self.compares_clocks)?;
+        config.reconcile_interval_minutes = whole_minutes(self.reconcile_interval)?;
+        config.strategy = rest.strategy;
+        config.description = rest.description;
+        config.disabled = rest.disabled;
+        config.overwrite = rest.overwrite;
+        config.java = java(self.java_settings, self.java_class)?;
         config.check()?;
         config_check::check_timing(&config)?;
         Ok(config)

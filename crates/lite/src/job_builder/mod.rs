@@ -5,6 +5,7 @@ mod build;
 use std::time::Duration;
 
 use coordination::JavaSettings;
+use jiff::Timestamp;
 
 /// Builds a [`JobConfig`](crate::JobConfig).
 ///
@@ -13,6 +14,8 @@ use coordination::JavaSettings;
 /// | [`cron`](Self::cron) | none | the schedule; a job without one runs on request only |
 /// | [`time_zone`](Self::time_zone) | the scheduler's, UTC | time zone of the cron expression |
 /// | [`excluded_days`](Self::excluded_days) | none | days without fires |
+/// | [`not_before`](Self::not_before), [`not_after`](Self::not_after) | none | first and last possible fire |
+/// | [`repeated_hour`](Self::repeated_hour) | `later` | occurrences of a time that occurs twice |
 /// | [`jitter`](Self::jitter) | none | bound of the delay of each start |
 /// | [`sharding_item_parameters`](Self::sharding_item_parameters) | none | parameter per item |
 /// | [`job_parameter`](Self::job_parameter) | empty | parameter of all runs |
@@ -73,6 +76,9 @@ struct Options {
     cron: Option<String>,
     time_zone: Option<String>,
     excluded_days: Option<String>,
+    not_before: Option<String>,
+    not_after: Option<String>,
+    repeated_hour: Option<String>,
     sharding_item_parameters: String,
     job_parameter: String,
     failover: bool,
@@ -106,6 +112,9 @@ impl JobBuilder {
                 cron: None,
                 time_zone: None,
                 excluded_days: None,
+                not_before: None,
+                not_after: None,
+                repeated_hour: None,
                 sharding_item_parameters: String::new(),
                 job_parameter: String::new(),
                 failover: false,
@@ -121,9 +130,98 @@ impl JobBuilder {
     }
 
     /// Sets the schedule of the job: a Quartz expression of six or seven fields, `0 0/5 * * * ?`.
+    ///
+    /// Other rules are `@every 90s`, `@every 6h from 2026-01-01T01:00:00` and
+    /// `@at 2026-12-24T09:00:00`. A job may have several, separated by semicolons. See
+    /// [`trigger::JobSchedule`]. Java instances know one Quartz expression only: together with
+    /// [`java_class`](Self::java_class) other rules are rejected.
+    ///
+    /// # Examples
+    /// ```
+    /// use lite::JobBuilder;
+    ///
+    /// let config = JobBuilder::new("report", 2).cron("0 0 9 ? * MON-FRI; @every 6h").build()?;
+    /// assert_eq!(config.cron.as_deref(), Some("0 0 9 ? * MON-FRI; @every 6h"));
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
     #[must_use]
-    pub fn cron(mut self, expression: impl Into<String>) -> Self {
-        self.rest.cron = Some(expression.into());
+    pub fn cron(mut self, rules: impl Into<String>) -> Self {
+        self.rest.cron = Some(rules.into());
+        self
+    }
+
+    /// Sets a fixed interval as the schedule of the job: whole seconds, 1 s to 366 days. The same
+    /// as [`cron`](Self::cron) with `@every`.
+    ///
+    /// Fires are at multiples of the interval since 1970-01-01T00:00:00Z, so they do not drift, and
+    /// all instances agree. A run that is longer than the interval makes the next fires misfires.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use lite::JobBuilder;
+    ///
+    /// let config = JobBuilder::new("poll", 2).every(Duration::from_secs(90)).build()?;
+    /// assert_eq!(config.cron.as_deref(), Some("@every 90s"));
+    /// let error = JobBuilder::new("poll", 2).every(Duration::from_millis(10)).build().unwrap_err();
+    /// assert_eq!(error.field, "cron");
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn every(self, interval: Duration) -> Self {
+        let seconds = interval.as_secs();
+        let rule = match interval.subsec_nanos() {
+            0 => format!("@every {seconds}s"),
+            // Not a whole number of seconds: the check of the rule says so.
+            nanos => format!("@every {seconds}s {nanos}ns"),
+        };
+        self.cron(rule)
+    }
+
+    /// Sets the time of the only fire of the job, in whole seconds. The same as
+    /// [`cron`](Self::cron) with `@at`.
+    ///
+    /// An instance that joins later than that time does not run the fire.
+    ///
+    /// # Examples
+    /// ```
+    /// use lite::JobBuilder;
+    ///
+    /// let config = JobBuilder::new("switch", 1).at("2099-12-24T09:00:00Z".parse()?).build()?;
+    /// assert_eq!(config.cron.as_deref(), Some("@at 2099-12-24T09:00:00Z"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn at(self, time: Timestamp) -> Self {
+        self.cron(format!("@at {time}"))
+    }
+
+    /// Sets the time of the first possible fire: `2026-01-01T00:00:00`, in the job's
+    /// [`time_zone`](Self::time_zone), or with an offset, `2026-01-01T00:00:00Z`. Needs
+    /// [`cron`](Self::cron); rejected together with [`java_class`](Self::java_class).
+    ///
+    /// Earlier fires do not exist: they are no misfires, leave no gaps, and are not caught up.
+    #[must_use]
+    pub fn not_before(mut self, time: impl Into<String>) -> Self {
+        self.rest.not_before = Some(time.into());
+        self
+    }
+
+    /// Sets the time of the last possible fire, in the form of [`not_before`](Self::not_before).
+    #[must_use]
+    pub fn not_after(mut self, time: impl Into<String>) -> Self {
+        self.rest.not_after = Some(time.into());
+        self
+    }
+
+    /// Sets which occurrence of a time fires if it occurs twice, because clocks are set back:
+    /// `later`, as in Quartz, or `both`. Needs [`cron`](Self::cron), and concerns Quartz
+    /// expressions only; rejected together with [`java_class`](Self::java_class).
+    ///
+    /// With `later`, a job that fires every few minutes pauses during the first occurrence.
+    #[must_use]
+    pub fn repeated_hour(mut self, occurrences: impl Into<String>) -> Self {
+        self.rest.repeated_hour = Some(occurrences.into());
         self
     }
 

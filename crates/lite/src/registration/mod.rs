@@ -90,7 +90,7 @@ impl Registration {
         job: Arc<dyn Job>,
         generation: Arc<Generation>,
     ) -> Self {
-        let config = JobConfig { overwrite: false, ..config };
+        let config = config.with(|it| it.overwrite = false);
         Self { code_source: CodeSource::Template(generation), ..Self::new(scheduler, config, job) }
     }
 

@@ -153,7 +153,7 @@ async fn a_job_whose_handler_needs_a_secret_is_joined_once_the_secret_exists() {
     let error_handler = Some("NEEDS_SECRET".to_owned());
     let fields = JavaFields::V3(JavaFields3 { error_handler, ..JavaFields3::default() });
     let java = JavaSettings { fields, ..JavaSettings::default() };
-    create(&cluster, &JobConfig { java, ..config("s-1") }, &record("report", None)).await;
+    create(&cluster, &config("s-1").with(|it| it.java = java), &record("report", None)).await;
     let reason = states.refused("s-1").await;
     assert!(reason.contains("secret.file is missing"), "{reason}");
     cluster.pass(Duration::from_secs(3600)).await;
@@ -219,7 +219,7 @@ async fn a_program_cannot_register_a_runtime_job() {
     let same_process = one.scheduler.schedule(config("r-1"), runs.job()).await.unwrap_err();
     assert!(matches!(same_process, Error::AlreadyScheduled { .. }), "{same_process}");
     // Another process reads the template from the registry.
-    let overwriting = JobConfig { overwrite: true, ..config("r-1") };
+    let overwriting = config("r-1").with(|it| it.overwrite = true);
     for config in [config("r-1"), overwriting] {
         let two = cluster.member(2);
         let other_process = two.scheduler.schedule(config, runs.job()).await.unwrap_err();

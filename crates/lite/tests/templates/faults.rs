@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use coordination::{JobConfig, Layout};
+use coordination::Layout;
 use lite::{
     ErrorHandler, JobError, JobListener, NewJob, OnceContext, OnceListener, Reaction, RunEnd,
     RunFailure, RuntimeJobState, ShardingContext, Template,
@@ -62,7 +62,7 @@ async fn code_of_a_former_template_never_runs_in_a_job_created_again_with_anothe
     one.center.expire_unnoticed(Duration::from_secs(20));
     remove(&cluster, "r-1").await;
     let n_old = old.all().len();
-    let other = JobConfig { job_parameter: "other".into(), ..config("r-1") };
+    let other = config("r-1").with(|it| it.job_parameter = "other".into());
     create(&cluster, &other, &record("new", None)).await;
     one.center.resume();
     new.until("the new code to run", |seen| seen.len() >= 4).await;
@@ -168,7 +168,7 @@ async fn repeated_creation_and_removal_ends_with_the_last_job() {
     let (two, _) = offering(&cluster, 2, &[recording("report", &runs)]).await;
     for round in 0..10 {
         let parameter = format!("round {round}");
-        let config = JobConfig { job_parameter: parameter.clone(), ..config("r-1") };
+        let config = config("r-1").with(|it| it.job_parameter = parameter.clone());
         create(&cluster, &config, &record("report", None)).await;
         if round % 3 == 2 {
             states.last("r-1", Running).await;

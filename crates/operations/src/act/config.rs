@@ -15,6 +15,7 @@ use crate::{By, Error, JobSnapshot, Operations, Report, Result, validate};
 
 /// A configuration as it is stored.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StoredConfig {
     /// Revision that an update has to name.
     pub revision: Revision,
@@ -45,6 +46,7 @@ impl fmt::Display for FieldChange {
 /// Result of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct Updated {
     /// Report of the change.
     pub report: Report,
@@ -62,7 +64,7 @@ pub struct Updated {
 /// use coordination::{JobConfig, JobName};
 ///
 /// let stored = JobConfig::new(JobName::new("report")?, 3);
-/// let wanted = JobConfig { sharding_total_count: 4, ..stored.clone() };
+/// let wanted = stored.clone().with(|it| it.sharding_total_count = 4);
 /// let changes = operations::differences(&stored, &wanted);
 /// assert_eq!(changes[0].to_string(), "sharding_total_count: 3 -> 4");
 /// # Ok::<(), coordination::InvalidName>(())

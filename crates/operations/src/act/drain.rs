@@ -12,6 +12,7 @@ use crate::{By, Operations, Report, Result};
 
 /// Way in which a drain stops new runs on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DrainMode {
     /// Disable the server: its items get other owners as they become idle.
     Disable,
@@ -22,6 +23,7 @@ pub enum DrainMode {
 /// Result of a drain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct Drained {
     /// Report of the change to the server.
     pub report: Report,

@@ -21,6 +21,7 @@ const PASS_PAUSE: Duration = Duration::from_millis(100);
 /// Effect of a removal, and the text that confirms it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct RemovalPreview {
     /// Job name.
     pub job: String,
@@ -34,6 +35,7 @@ pub struct RemovalPreview {
 
 /// Treatment of live instances by a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Removal {
     /// Live instances prevent the removal.
     UnlessAlive,

@@ -136,6 +136,7 @@ impl Serialize for FindingCode {
 /// A problem that a diagnosis has found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub struct Finding {
     /// Job name.
     pub job: String,

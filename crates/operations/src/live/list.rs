@@ -10,6 +10,7 @@ use crate::{Attention, ItemBrief, JobBrief, JobState, attention};
 
 /// A job in a [`JobList`]: its summary, and the times at which this process has seen its states.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobLine {
     /// Summary of the job.
     pub brief: Arc<JobBrief>,
@@ -21,6 +22,13 @@ pub struct JobLine {
 }
 
 impl JobLine {
+    /// Returns a job whose state and instances this process first saw at these times, in
+    /// milliseconds since 1970 UTC.
+    #[must_use]
+    pub fn new(brief: Arc<JobBrief>, state_since_ms: i64, ready_ms: i64) -> Self {
+        Self { brief, state_since_ms, ready_ms }
+    }
+
     /// Returns why an operator should look at the job; see [`attention`].
     #[must_use]
     pub fn attention(&self, now_ms: i64) -> Option<Attention> {
@@ -87,6 +95,7 @@ impl JobList {
 
 /// Sums over all jobs of a namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Totals {
     /// Number of jobs in each state. States without jobs are absent.
     pub jobs: BTreeMap<JobState, usize>,

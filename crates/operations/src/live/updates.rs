@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 /// Changes since the last update of a subscriber.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Update {
     /// Jobs that were created, changed or removed. It is empty if only the
     /// [freshness](crate::LiveNamespace::freshness) has changed.

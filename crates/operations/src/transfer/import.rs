@@ -20,6 +20,7 @@ use crate::{By, Error, FieldChange, JobSnapshot, Operations, Report, Result, val
 
 /// A configuration to import, with the template of its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Importable {
     /// The configuration.
     pub config: JobConfig,

@@ -33,6 +33,7 @@ pub use version_1::{Converted, convert_version_1};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Export {
     /// Name of the format: `ejob-export`.
     pub format: String,
@@ -46,6 +47,7 @@ pub struct Export {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ExportedJob {
     /// Job name.
     pub job: String,
@@ -65,6 +67,7 @@ pub struct ExportedJob {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ExportedTemplate {
     /// Name of the template.
     pub name: String,

@@ -25,6 +25,7 @@ const GONE: [(&str, &str); 3] = [
 
 /// A configuration converted from a job of 1.x.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Converted {
     /// The configuration.
     pub config: JobConfig,

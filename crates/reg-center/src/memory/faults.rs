@@ -8,6 +8,7 @@ use crate::SessionChange;
 
 /// Fault of the next write of a center.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WriteFault {
     /// The registry executes the write and the reply is lost.
     LoseReply,

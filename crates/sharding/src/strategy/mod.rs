@@ -76,6 +76,7 @@ pub trait ShardingStrategy: Send + Sync + fmt::Debug {
 /// assert_eq!(input.previous, Some(&previous));
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct StrategyInput<'a> {
     /// The name of the job. The strategies "by name" hash it.
     pub job_name: &'a str,

@@ -31,13 +31,9 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn input(&self) -> StrategyInput<'_> {
-        StrategyInput {
-            job_name: &self.job_name,
-            instances: &self.instances,
-            total_count: self.total,
-            previous: self.previous.as_ref(),
-            now_ms: self.now_ms,
-        }
+        let mut input = StrategyInput::new(&self.job_name, &self.instances, self.total);
+        input.previous = self.previous.as_ref();
+        input.with_now_ms(self.now_ms)
     }
 }
 

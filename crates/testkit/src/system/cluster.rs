@@ -55,7 +55,7 @@ pub fn following(seed: u64) -> Following {
     if seed.is_multiple_of(2) {
         Following::default()
     } else {
-        Following { own_from: 1, after: Duration::from_secs(1) }
+        Following::new(1, Duration::from_secs(1))
     }
 }
 

@@ -138,7 +138,14 @@ impl CronSchedule {
     /// time to the next skips none. With [`OverlapPolicy::Both`] no reading is skipped in any case.
     #[must_use]
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
-        self.zone.next_match(after, self.overlap, |from| self.next_reading(from))
+        self.zone.next_match(after, self.overlap.of_remaining(), |from| self.next_reading(from))
+    }
+
+    /// Returns the first fire time strictly after `after` of those that steps from one fire time to
+    /// the next find. It differs from [`next_after`](Self::next_after) in the first pass of an
+    /// overlap.
+    pub(crate) fn next_step_after(&self, after: Timestamp) -> Option<Timestamp> {
+        self.zone.next_match(after, self.overlap.of_instant(), |from| self.next_reading(from))
     }
 
     /// Returns the first firing reading of the wall clock that is not before `from`.

@@ -20,14 +20,13 @@ use super::policy::MisfirePolicy;
 /// # let start = Timestamp::UNIX_EPOCH;
 /// # let schedule = FixedInterval::new(start, Duration::from_secs(10))?;
 /// # let now = Timestamp::from_second(43)?;
-/// let situation = Situation {
-///     is_running: true,
-///     ..Situation::new(&schedule, MisfirePolicy::Skip, start, now)
-/// };
+/// let idle = Situation::new(&schedule, MisfirePolicy::Skip, start, now);
+/// let situation = idle.with(|it| it.is_running = true);
 /// assert_eq!(situation.threshold, Duration::from_secs(5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Situation<'a> {
     /// The schedule of the job.
     pub schedule: &'a dyn Schedule,
@@ -71,6 +70,13 @@ impl<'a> Situation<'a> {
             is_running: false,
             pending: None,
         }
+    }
+
+    /// Returns the situation with a change of the fields.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 
     /// Returns the last instant at which a fire is a misfire by now.

@@ -66,6 +66,37 @@ pub enum OverlapPolicy {
     Both,
 }
 
+/// Rule of a search for readings that occur twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeats {
+    /// The later occurrence counts, and only of readings from that of the first instant on. This is
+    /// Quartz's search: from the first pass of an overlap, it does not find readings before the
+    /// present one, which the second pass repeats.
+    LaterOfRemaining,
+    /// The later occurrence counts.
+    Later,
+    /// Each occurrence counts.
+    Both,
+}
+
+impl OverlapPolicy {
+    /// Returns the rule of Quartz's search.
+    pub(crate) fn of_remaining(self) -> Repeats {
+        match self {
+            OverlapPolicy::Later => Repeats::LaterOfRemaining,
+            OverlapPolicy::Both => Repeats::Both,
+        }
+    }
+
+    /// Returns the rule of a search whose result depends only on the instant.
+    pub(crate) fn of_instant(self) -> Repeats {
+        match self {
+            OverlapPolicy::Later => Repeats::Later,
+            OverlapPolicy::Both => Repeats::Both,
+        }
+    }
+}
+
 impl Zone {
     /// Returns Coordinated Universal Time.
     pub fn utc() -> Zone {
@@ -106,10 +137,10 @@ impl Zone {
     pub(crate) fn next_match(
         &self,
         after: Timestamp,
-        overlap: OverlapPolicy,
+        repeats: Repeats,
         search: impl Fn(Wall) -> Option<Wall>,
     ) -> Option<Timestamp> {
-        let second = self.0.segments.next_match(floor_second(after) + 1, overlap, search)?;
+        let second = self.0.segments.next_match(floor_second(after) + 1, repeats, search)?;
         Timestamp::from_second(second).ok()
     }
 }

@@ -5,7 +5,7 @@ use jiff::tz::{Offset, TimeZone};
 
 use crate::calendar::{DAYS, SECONDS_PER_DAY, Wall};
 
-use super::OverlapPolicy;
+use super::Repeats;
 
 /// A period with a fixed offset: from `start`, in seconds since 1970-01-01T00:00:00Z, to the start
 /// of the next segment, the wall clock is `offset` seconds ahead of UTC.
@@ -75,7 +75,7 @@ impl Segments {
     pub(super) fn next_match(
         &self,
         second: i64,
-        overlap: OverlapPolicy,
+        repeats: Repeats,
         search: impl Fn(Wall) -> Option<Wall>,
     ) -> Option<i64> {
         let mut place = self.at(second);
@@ -83,16 +83,16 @@ impl Segments {
         let mut found = search(from);
         loop {
             if let Some(wall) = found
-                && self.end(place, overlap).is_none_or(|end| wall < end)
+                && self.end(place, repeats).is_none_or(|end| wall < end)
             {
                 return Some(wall.0 - self.segments[place].offset);
             }
             place += 1;
             let start = self.start(place)?;
-            let resume = match overlap {
+            let resume = match repeats {
                 // Readings before `from` have already occurred.
-                OverlapPolicy::Later => start.max(from),
-                OverlapPolicy::Both => start,
+                Repeats::LaterOfRemaining => start.max(from),
+                Repeats::Later | Repeats::Both => start,
             };
             // No match lies between `from` and `found`, so a segment that begins there needs no new
             // search.
@@ -110,15 +110,15 @@ impl Segments {
     }
 
     /// Returns the exclusive end of the readings that count for a segment; `None` for the last one.
-    fn end(&self, place: usize, overlap: OverlapPolicy) -> Option<Wall> {
+    fn end(&self, place: usize, repeats: Repeats) -> Option<Wall> {
         let next = self.segments.get(place + 1)?;
         let own = self.segments[place].offset;
         Some(Wall(
             next.start
-                + match overlap {
+                + match repeats {
                     // Readings that the next segment repeats count there.
-                    OverlapPolicy::Later => own.min(next.offset),
-                    OverlapPolicy::Both => own,
+                    Repeats::LaterOfRemaining | Repeats::Later => own.min(next.offset),
+                    Repeats::Both => own,
                 },
         ))
     }

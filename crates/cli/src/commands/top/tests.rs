@@ -52,24 +52,24 @@ fn snapshot(items: u32) -> JobSnapshot {
 }
 
 fn brief(job: &str, status: JobState) -> JobBrief {
-    let healthy = operations::job_brief(&snapshot(3));
-    JobBrief {
-        job_name: job.to_owned(),
-        status,
-        failing_items: usize::from(status == JobState::Failing),
-        running_items: 0,
-        ..healthy
-    }
+    let mut brief = operations::job_brief(&snapshot(3));
+    brief.job_name = job.to_owned();
+    brief.status = status;
+    brief.failing_items = usize::from(status == JobState::Failing);
+    brief.running_items = 0;
+    brief
 }
 
 fn line(brief: JobBrief) -> JobLine {
-    JobLine { brief: Arc::new(brief), state_since_ms: 0, ready_ms: 0 }
+    JobLine::new(Arc::new(brief), 0, 0)
 }
 
 /// Returns what the read model shows of four jobs, one of them late.
 fn shot() -> Shot {
-    let late = JobBrief { late_after_ms: Some(NOW_MS - 75_000), ..brief("late", JobState::Ok) };
-    let orders = JobBrief { running_items: 1, ..brief("orders", JobState::Ok) };
+    let mut late = brief("late", JobState::Ok);
+    late.late_after_ms = Some(NOW_MS - 75_000);
+    let mut orders = brief("orders", JobState::Ok);
+    orders.running_items = 1;
     let jobs =
         [brief("failing", JobState::Failing), late, orders, brief("paused", JobState::Paused)];
     let snapshot = Arc::new(snapshot(3));
@@ -226,7 +226,7 @@ fn keys_quit_pause_and_help() {
 #[test]
 fn text_of_the_registry_cannot_control_the_terminal() {
     let mut shot = shot();
-    let evil = JobBrief { job_name: "a\u{1b}[2Jb".to_owned(), ..brief("x", JobState::Ok) };
+    let evil = brief("a\u{1b}[2Jb", JobState::Ok);
     shot.list = Arc::new(JobList::new(2, vec![line(evil)]));
     let text = screen(&State::new(false), &shot, (80, 24)).join("\n");
     assert!(!text.contains('\u{1b}') && text.contains("[2Jb"), "{text:?}");

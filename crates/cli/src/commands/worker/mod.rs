@@ -124,7 +124,7 @@ impl WorkerArguments {
     fn check_zone(&self) -> Result<(), Fault> {
         let name = JobName::new("zone").map_err(Fault::usage)?;
         let time_zone = self.default_time_zone.clone();
-        let config = JobConfig { time_zone, ..JobConfig::new(name, 1) };
+        let config = JobConfig::new(name, 1).with(|it| it.time_zone = time_zone);
         operations::schedule_of(&config).map(drop).map_err(|error| {
             let (value, valid) = (error.value, error.valid);
             Fault::usage(format!("--default-time-zone is {value}; valid is {valid}"))
@@ -264,7 +264,7 @@ impl WorkerArguments {
         let differing: Vec<&JobHandle> = handles.iter().filter(differ).collect();
         for handle in &differing {
             let job = handle.name();
-            for ConfigDifference { field, stored, local } in handle.config_differences() {
+            for ConfigDifference { field, stored, local, .. } in handle.config_differences() {
                 let line =
                     format!("job {job}: stored {field} = {stored} wins over the file's {local}");
                 cx.print_line(&clean(&line));

@@ -47,7 +47,7 @@ pub(super) fn txn(world: &World, state: &State, action: OperatorAction) -> Optio
     let put = |kind: &NodeKind, data: String| Txn::new().put(world.path(kind), data);
     let store = |config: &JobConfig| put(&NodeKind::Config, encode_config(config));
     let of_total = |sharding_total_count| {
-        store(&JobConfig { sharding_total_count, ..JobConfig::clone(config) })
+        store(&JobConfig::clone(config).with(|it| it.sharding_total_count = sharding_total_count))
     };
     let node = |p: usize| NodeKind::Instance(world.id(p, state.processes[p].incarnation).clone());
     Some(match action {
@@ -67,7 +67,7 @@ pub(super) fn txn(world: &World, state: &State, action: OperatorAction) -> Optio
         OperatorAction::Shrink if total > 1 => of_total(total - 1),
         OperatorAction::Grow if total < world.scope.items => of_total(total + 1),
         OperatorAction::FailoverOff => {
-            store(&JobConfig { failover: false, ..JobConfig::clone(config) })
+            store(&JobConfig::clone(config).with(|it| it.failover = false))
         }
         OperatorAction::ClearMark(i) => Txn::new().delete(world.path(&NodeKind::Running(item(i)))),
         OperatorAction::RemoveLeader => Txn::new().delete(world.path(&NodeKind::Leader)),

@@ -96,11 +96,10 @@ impl Scope {
 
     pub(super) fn config(&self) -> JobConfig {
         let name = JobName::new("job").expect("the job name is valid");
-        JobConfig {
-            failover: self.failover,
-            misfire: self.misfire,
-            ..JobConfig::new(name, self.items)
-        }
+        JobConfig::new(name, self.items).with(|it| {
+            it.failover = self.failover;
+            it.misfire = self.misfire;
+        })
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) const JOB: &str = "sim";
 pub(crate) const MAX_TIME_DIFF_MS: i64 = DEFAULT_MAX_TIME_DIFF_SECONDS as i64 * 1_000;
 
 /// Narrow watches for every job, soon after each disturbance, so that runs switch often.
-const OWN_ITEMS: Following = Following { own_from: 1, after: Duration::from_millis(300) };
+const OWN_ITEMS: Following = Following::new(1, Duration::from_millis(300));
 
 /// Paths of the job under test.
 #[derive(Clone, Debug)]
@@ -156,22 +156,21 @@ pub(crate) const MIDNIGHT_ZONE: &str = "GMT+01:45";
 
 /// Returns the stored configuration for these settings, in a run of this profile.
 pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
-    let config = JobConfig {
-        cron: Some(cron(settings.period)),
-        time_zone: (profile.midnight_s > 0).then(|| MIDNIGHT_ZONE.to_owned()),
-        excluded_days: Some(settings.excluded_days.clone()).filter(|days| !days.is_empty()),
-        jitter_ms: Some(settings.jitter_ms).filter(|bound| *bound > 0),
-        failover: settings.failover && settings.monitor,
-        misfire: settings.misfire,
-        monitor_execution: settings.monitor,
-        strategy: settings.strategy.clone(),
-        disabled: settings.disabled,
-        reconcile_interval_minutes: settings.reconcile_minutes,
-        catch_up: Some(CATCH_UP)
-            .filter(|_| settings.catch_up && settings.monitor && settings.misfire),
-        static_sharding: settings.static_sharding,
-        ..JobConfig::new(job(), settings.items)
-    };
+    let config = JobConfig::new(job(), settings.items).with(|it| {
+        it.cron = Some(cron(settings.period));
+        it.time_zone = (profile.midnight_s > 0).then(|| MIDNIGHT_ZONE.to_owned());
+        it.excluded_days = Some(settings.excluded_days.clone()).filter(|days| !days.is_empty());
+        it.jitter_ms = Some(settings.jitter_ms).filter(|bound| *bound > 0);
+        it.failover = settings.failover && settings.monitor;
+        it.misfire = settings.misfire;
+        it.monitor_execution = settings.monitor;
+        it.strategy = settings.strategy.clone();
+        it.disabled = settings.disabled;
+        it.reconcile_interval_minutes = settings.reconcile_minutes;
+        it.catch_up =
+            Some(CATCH_UP).filter(|_| settings.catch_up && settings.monitor && settings.misfire);
+        it.static_sharding = settings.static_sharding;
+    });
     encode_config(&config)
 }
 

@@ -174,10 +174,10 @@ impl Worker {
         let scheduler = Scheduler::builder(Arc::new(injected))
             .server_ip(&self.plan.server)?
             .instance_name(&self.plan.life_name)
-            .following(Following {
-                own_from: self.plan.own_from,
-                after: Duration::from_millis(self.plan.own_after_ms),
-            })
+            .following(Following::new(
+                self.plan.own_from,
+                Duration::from_millis(self.plan.own_after_ms),
+            ))
             .clock(clock)
             .connect_deadline(CONNECT_TIMEOUT)
             .event_subscriber(move |record: &JobRecord| recorder.note(fact_of(record)))

@@ -77,7 +77,7 @@ pub(super) fn heading(cx: &Cx<'_>, target: &Target) -> String {
 fn moves(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
     let is_moving = matches!(target.operation, Operation::Disable | Operation::Drain);
     let Some(server) = target.server.as_ref().filter(|_| is_moving) else { return html! {} };
-    let what_if = WhatIf { disable: vec![server.clone()], ..WhatIf::default() };
+    let what_if = WhatIf::default().with(|it| it.disable = vec![server.clone()]);
     let strategies = StrategyRegistry::default();
     let plans = jobs
         .iter()

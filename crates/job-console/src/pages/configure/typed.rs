@@ -141,18 +141,19 @@ mod tests {
         let typed = Typed::of(&config(), Revision(7));
         let changes = [("misfire", "false"), ("description", "x"), ("cron", "0 0 4 * * ?")];
         let read = Typed::read(&form(&typed, &changes)).unwrap();
-        let later =
-            JobConfig { cron: Some("0 0 5 * * ?".to_owned()), sharding_total_count: 9, ..config() };
+        let later = config().with(|it| {
+            it.cron = Some("0 0 5 * * ?".to_owned());
+            it.sharding_total_count = 9;
+        });
         let (rebased, meanwhile) = read.rebased(&later, Revision(8));
         let meanwhile: Vec<_> = meanwhile.iter().map(ToString::to_string).collect();
         let expected = ["cron: 0 0 3 * * ? -> 0 0 5 * * ?", "sharding_total_count: 3 -> 9"];
         assert_eq!(meanwhile, expected);
-        let wanted = JobConfig {
-            misfire: false,
-            description: "x".to_owned(),
-            cron: Some("0 0 4 * * ?".to_owned()),
-            ..later.clone()
-        };
+        let wanted = later.clone().with(|it| {
+            it.misfire = false;
+            it.description = "x".to_owned();
+            it.cron = Some("0 0 4 * * ?".to_owned());
+        });
         assert_eq!(rebased.applied_to(&later).unwrap(), wanted);
         assert_eq!(rebased.revision, Revision(8));
     }

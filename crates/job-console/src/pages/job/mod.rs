@@ -125,7 +125,7 @@ fn schedule_words(lang: Lang, job: &JobSnapshot) -> String {
     let Some(config) = job.config() else { return String::new() };
     let Some(cron) = &config.cron else { return lang.on_request() };
     match (lang, job.schedule()) {
-        (Lang::English, Some(schedule)) => schedule.expression().description(),
+        (Lang::English, Some(schedule)) => schedule.description(),
         (Lang::English | Lang::Chinese, _) => cron.clone(),
     }
 }

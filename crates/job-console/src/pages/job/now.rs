@@ -120,22 +120,23 @@ fn shown_reasons(
 fn helping(cx: &Cx<'_>, name: &str, attention: Option<Attention>) -> Markup {
     let lang = cx.lang();
     let button = |permission, word: &str| act(cx, permission, name, word, &lang.act_title(word));
+    let Some(attention) = attention else { return html! {} };
     match attention {
-        Some(Attention::Failing) => button(Permission::Run, "rerun"),
-        Some(Attention::Paused) => button(Permission::Pause, "resume"),
-        Some(Attention::Crashed | Attention::NoInstance) => {
+        Attention::Failing => button(Permission::Run, "rerun"),
+        Attention::Paused => button(Permission::Pause, "resume"),
+        Attention::Crashed | Attention::NoInstance => {
             html! { a.button href=(cx.here("servers")) { (lang.servers()) } }
         }
-        Some(Attention::InvalidConfig) => {
+        Attention::InvalidConfig => {
             html! { a.button href={ (cx.job(name)) "/configuration" } { (lang.configuration()) } }
         }
-        Some(Attention::Late) => {
+        Attention::Late => {
             html! { a.button href={ (cx.job(name)) "/runs" } { (lang.runs()) } }
         }
-        Some(Attention::Resharding) => {
+        Attention::Resharding => {
             html! { a.button href={ (cx.job(name)) "/placement" } { (lang.placement()) } }
         }
-        None => html! {},
+        _ => html! {},
     }
 }
 

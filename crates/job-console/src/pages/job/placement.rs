@@ -140,12 +140,11 @@ fn form(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
 /// Returns the change that the address describes, if it describes one.
 fn what_if(cx: &Cx<'_>) -> Option<WhatIf> {
     let without = cx.address.value("without").and_then(|ip| ServerIp::new(ip).ok());
-    let what_if = WhatIf {
-        disable: without.into_iter().collect(),
-        total_count: cx.address.number("count").and_then(|count| u32::try_from(count).ok()),
-        strategy: cx.address.value("strategy").map(str::to_owned),
-        ..WhatIf::default()
-    };
+    let what_if = WhatIf::default().with(|it| {
+        it.disable = without.into_iter().collect();
+        it.total_count = cx.address.number("count").and_then(|count| u32::try_from(count).ok());
+        it.strategy = cx.address.value("strategy").map(str::to_owned);
+    });
     (what_if != WhatIf::default()).then_some(what_if)
 }
 

@@ -25,14 +25,17 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
         dl.facts {
             dt { (lang.cron()) } dd { code { (cron) } }
             @if let Some(schedule) = &schedule {
-                dt { (lang.in_words()) } dd lang="en" { (schedule.expression().description()) }
+                dt { (lang.in_words()) } dd lang="en" { (schedule.description()) }
             }
             dt { (lang.zone()) } dd { (config.time_zone.as_deref().unwrap_or("UTC")) }
             @if let Some(days) = &config.excluded_days { dt { (lang.excluded_days()) } dd { code { (days) } } }
+            @if let Some(first) = &config.not_before { dt { (lang.not_before()) } dd { code { (first) } } }
+            @if let Some(last) = &config.not_after { dt { (lang.not_after()) } dd { code { (last) } } }
+            @if let Some(hour) = &config.repeated_hour { dt { (lang.repeated_hour()) } dd { code { (hour) } } }
             @if let Some(jitter) = jitter { dt { (lang.jitter()) } dd { (cx.length(jitter)) } }
             dt { (lang.misfire()) } dd { (lang.misfire_policy(config.misfire, config.catch_up.is_some())) }
         }
-        @for caveat in schedule.iter().flat_map(|schedule| schedule.expression().caveats()) {
+        @for caveat in schedule.iter().flat_map(|schedule| schedule.caveats()) {
             p.warn lang="en" { (caveat) }
         }
     };

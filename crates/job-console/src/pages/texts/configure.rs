@@ -54,9 +54,14 @@ impl Lang {
     /// Returns the label of a field of a configuration.
     pub(crate) fn config_field(self, name: &str) -> String {
         match name {
-            "cron" => self.pick("Schedule (Quartz expression)", "调度（Quartz 表达式）"),
+            "cron" => self.pick("Schedule", "调度"),
             "time_zone" => self.pick("Time zone", "时区"),
             "excluded_days" => self.pick("Days without fires", "不触发的日期"),
+            "not_before" => self.pick("First possible fire", "最早触发时间"),
+            "not_after" => self.pick("Last possible fire", "最晚触发时间"),
+            "repeated_hour" => {
+                self.pick("Repeated hour when clocks go back", "时钟回拨时重复的时段")
+            }
             "jitter" => self.pick("Upper bound of the start delay", "启动延迟上限"),
             "sharding_total_count" => self.pick("Number of items", "分片总数"),
             "sharding_item_parameters" => self.pick("Parameters of the items", "分片参数"),

@@ -245,6 +245,9 @@ messages! {
     in_words() "In words" | "文字描述";
     zone() "Time zone" | "时区";
     excluded_days() "Excluded days" | "排除日";
+    not_before() "Not before" | "不早于";
+    not_after() "Not after" | "不晚于";
+    repeated_hour() "Repeated hour" | "重复的时段";
     jitter() "Jitter" | "抖动";
     misfire() "Misfires" | "错过触发";
     config_fault() "The configuration cannot be used:" | "配置无法使用：";

@@ -40,6 +40,7 @@ impl Lang {
             JobState::Disabled => self.pick("disabled", "已禁用"),
             JobState::NoInstance => self.pick("no instance", "无实例"),
             JobState::Crashed => self.pick("crashed", "已崩溃"),
+            _ => state.as_str().to_owned(),
         }
     }
 
@@ -52,6 +53,7 @@ impl Lang {
             Attention::NoInstance => self.pick("no instance", "无实例"),
             Attention::Resharding => self.pick("resharding", "重新分片"),
             Attention::Paused => self.pick("paused", "已暂停"),
+            _ => self.pick("needs attention", "需要关注"),
         }
     }
 
@@ -66,6 +68,7 @@ impl Lang {
             Attention::NoInstance => self.pick("Why does it not run?", "为什么不运行？"),
             Attention::Resharding => self.pick("Why does it reshard?", "为什么重新分片？"),
             Attention::Paused => self.pick("Why is it paused?", "为什么暂停？"),
+            _ => self.pick("Why is it in this state?", "为什么处于此状态？"),
         }
     }
 

@@ -17,6 +17,7 @@ use plan::{Wanted, plan, plan_rerun};
 
 /// Result of a manual request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Triggered {
     /// Report of the change.
     pub report: Report,

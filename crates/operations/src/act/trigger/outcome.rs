@@ -16,6 +16,7 @@ use crate::{Error, Operations, Result};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
 pub enum ItemRun {
     /// The run has not begun.
     Waiting,

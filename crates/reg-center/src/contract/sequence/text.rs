@@ -15,6 +15,7 @@ const VALID: &str = "0> or 1>, then expire, close, flap, look PATH, watch PATH, 
 /// A line that is not a valid step.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} is not a valid step: {text:?}; valid is {VALID}")]
+#[non_exhaustive]
 pub struct SequenceError {
     /// The line number, counted from 1.
     pub line: usize,

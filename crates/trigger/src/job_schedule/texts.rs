@@ -1,0 +1,125 @@
+//! The schedule of a job from the texts of its configuration.
+
+use crate::excluded_days::ExcludedDays;
+use crate::zone::{OverlapPolicy, Zone};
+
+use super::JobSchedule;
+use super::error::ScheduleErrorReason;
+use super::rule::parse_time;
+
+/// Texts of a configuration that determine the schedule of a job.
+///
+/// # Examples
+///
+/// ```
+/// use trigger::{ScheduleTexts, Zone};
+///
+/// let mut texts = ScheduleTexts::default();
+/// assert!(texts.schedule(&Zone::utc())?.is_none(), "the job runs on request only");
+/// texts.cron = Some("@every 90s");
+/// texts.excluded_days = Some("SUNDAY");
+/// let error = texts.schedule(&Zone::utc()).unwrap_err();
+/// assert_eq!((error.field, error.value.as_str()), ("excluded_days", "\"SUNDAY\""));
+/// # Ok::<(), trigger::InvalidScheduleText>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScheduleTexts<'a> {
+    /// Rules, as [`JobSchedule::parse`] takes them. `None` for a job that runs on request only.
+    pub cron: Option<&'a str>,
+    /// Name of the zone, as [`Zone::parse`] takes it.
+    pub time_zone: Option<&'a str>,
+    /// Days without fires, as [`ExcludedDays::parse`] takes them.
+    pub excluded_days: Option<&'a str>,
+    /// Time of the first possible fire, in the form of an `@at` rule.
+    pub not_before: Option<&'a str>,
+    /// Time of the last possible fire, in the form of an `@at` rule.
+    pub not_after: Option<&'a str>,
+    /// Occurrences that count of times that occur twice on the wall clock: `later` or `both`.
+    pub repeated_hour: Option<&'a str>,
+}
+
+/// A text of a configuration that does not determine a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field} is {value}; valid is {valid}")]
+#[non_exhaustive]
+pub struct InvalidScheduleText {
+    /// Name of the field of [`ScheduleTexts`].
+    pub field: &'static str,
+    /// The value, in quotes.
+    pub value: String,
+    /// Description of valid values.
+    pub valid: String,
+}
+
+impl ScheduleTexts<'_> {
+    /// Returns the schedule; `None` for a job that runs on request only. Without a time zone, the
+    /// wall clock is that of `default_zone`.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidScheduleText`] names the field, its value and what would be valid.
+    pub fn schedule(
+        &self,
+        default_zone: &Zone,
+    ) -> Result<Option<JobSchedule>, InvalidScheduleText> {
+        let zone = match self.time_zone {
+            None => default_zone.clone(),
+            Some(name) => Zone::parse(name).map_err(|error| {
+                let valid = format!("an IANA name such as Asia/Shanghai, or GMT+08:00 ({error})");
+                InvalidScheduleText::new("time_zone", name, valid)
+            })?,
+        };
+        let Some(cron) = self.cron else { return Ok(None) };
+        let mut schedule = JobSchedule::parse(cron, &zone).map_err(|error| {
+            let is_expression = matches!(error.reason, ScheduleErrorReason::Cron(_));
+            let valid = if is_expression {
+                "a Quartz expression such as \"0 0/5 * * * ?\""
+            } else {
+                "one rule or several"
+            };
+            InvalidScheduleText::new("cron", cron, format!("{valid}\n{error}"))
+        })?;
+        if let Some(days) = self.excluded_days {
+            let days = ExcludedDays::parse(days).map_err(|error| {
+                let valid = format!("days such as SAT..SUN,12-25 ({error})");
+                InvalidScheduleText::new("excluded_days", days, valid)
+            })?;
+            schedule = schedule.with_excluded_days(days);
+        }
+        if let Some(first) = self.not_before {
+            schedule = schedule.with_not_before(time("not_before", first, &zone)?);
+        }
+        if let Some(last) = self.not_after {
+            schedule = schedule.with_not_after(time("not_after", last, &zone)?);
+        }
+        match self.repeated_hour {
+            None | Some("later") => {}
+            Some("both") => schedule = schedule.with_overlap(OverlapPolicy::Both),
+            Some(other) => {
+                let valid = "later or both".to_owned();
+                return Err(InvalidScheduleText::new("repeated_hour", other, valid));
+            }
+        }
+        Ok(Some(schedule))
+    }
+}
+
+fn time(
+    field: &'static str,
+    text: &str,
+    zone: &Zone,
+) -> Result<jiff::Timestamp, InvalidScheduleText> {
+    parse_time(text, zone).map_err(|reason| {
+        let valid = format!(
+            "a time such as 2026-12-24T09:00:00 or 2026-12-24T09:00:00Z (the text {reason})"
+        );
+        InvalidScheduleText::new(field, text, valid)
+    })
+}
+
+impl InvalidScheduleText {
+    fn new(field: &'static str, value: &str, valid: String) -> InvalidScheduleText {
+        InvalidScheduleText { field, value: format!("{value:?}"), valid }
+    }
+}
