@@ -1,14 +1,19 @@
 //! The arguments of the command line.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{FromArgMatches, Parser, Subcommand};
 
 #[cfg(feature = "console")]
 use crate::commands::console;
 use crate::commands::{
-    bench, config, create, doctor, drain, health, history, hold, leave, list, look, plan, run_now,
-    transfer, watch_expectations, worker,
+    bench, config, context, create, doctor, drain, health, history, hold, init, leave, list, look,
+    man, plan, run_now, transfer, watch_expectations, worker,
 };
 use crate::connect::ConnectArguments;
+use crate::examples::program;
+use crate::explain;
+use crate::output::OutputArguments;
 
 /// Runs and operates sharded jobs in an ElasticJob namespace: 2.1.5 or 3.x, Java or Rust.
 ///
@@ -19,11 +24,19 @@ use crate::connect::ConnectArguments;
 pub(crate) struct CommandLine {
     #[command(flatten)]
     pub(crate) connect: ConnectArguments,
-    /// Print one JSON document, for programs
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl CommandLine {
+    /// Parses a command line, which starts with the name of the program.
+    ///
+    /// The errors for help have the examples of the command.
+    pub(crate) fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&program().try_get_matches_from(arguments)?)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -72,6 +85,9 @@ pub(crate) enum Command {
     /// Show and change configurations
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Name registries, so that a command needs no address
+    #[command(subcommand)]
+    Context(context::ContextCommand),
     /// Create a job from a template that processes offer
     Create(create::CreateArguments),
     /// Show which items would move after a change
@@ -93,11 +109,28 @@ pub(crate) enum Command {
     /// Serve the web console and the HTTP API of namespaces, until SIGTERM or ctrl-c
     #[cfg(feature = "console")]
     Console(console::ConsoleArguments),
-    /// Print a completion script for a shell
+    /// Write a file of jobs, or a small Rust project, to begin with
+    Init(init::InitArguments),
+    /// Explain a key of job files and configurations
+    Explain(explain::ExplainArguments),
+    /// Print or write manual pages
+    Man(man::ManArguments),
+    /// Print a script by which a shell completes command lines, with the names of jobs
     Completions {
         /// Name of the shell
         shell: clap_complete::Shell,
     },
+}
+
+impl Command {
+    /// Returns true if the answer has a column of names, for `-o name`.
+    pub(crate) fn lists_names(&self) -> bool {
+        let has_contexts = matches!(self, Self::Context(context::ContextCommand::List));
+        let has_keys = matches!(self, Self::Explain(given) if given.is_list());
+        has_contexts
+            || has_keys
+            || matches!(self, Self::Jobs(_) | Self::Instances(_) | Self::Servers)
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use reg_center::RegistryCenter;
 
 use crate::connect::{ConnectArguments, Place, Registries};
 use crate::fault::Fault;
+use crate::output::Look;
 use crate::target::Target;
 
 /// Maximum time for closing a session at the end of a command.
@@ -81,7 +82,7 @@ fn user_and_host() -> String {
 /// State shared by all commands.
 pub(crate) struct Context<'a> {
     connect: ConnectArguments,
-    json: bool,
+    look: Look,
     registries: &'a dyn Registries,
     out: Mutex<&'a mut (dyn Write + Send)>,
     opened: Mutex<Vec<Arc<dyn RegistryCenter>>>,
@@ -90,20 +91,20 @@ pub(crate) struct Context<'a> {
 impl<'a> Context<'a> {
     pub(crate) fn new(
         connect: ConnectArguments,
-        json: bool,
+        look: Look,
         registries: &'a dyn Registries,
         out: &'a mut (dyn Write + Send),
     ) -> Self {
-        Self { connect, json, registries, out: Mutex::new(out), opened: Mutex::default() }
+        Self { connect, look, registries, out: Mutex::new(out), opened: Mutex::default() }
     }
 
     pub(crate) fn connect(&self) -> &ConnectArguments {
         &self.connect
     }
 
-    /// Returns true if the output is for programs.
-    pub(crate) fn is_json(&self) -> bool {
-        self.json
+    /// Returns how answers are shown.
+    pub(crate) fn look(&self) -> Look {
+        self.look
     }
 
     /// Opens the registry that the command line names. Its namespace must exist.
@@ -139,11 +140,17 @@ impl<'a> Context<'a> {
     /// of one job in it. If the nodes could not be examined, the text says why.
     ///
     /// Returns `None` if there are none, or no credentials are configured: all nodes are open then.
-    pub(crate) async fn open_nodes(&self, job: Option<&JobName>) -> Option<String> {
-        if !self.connect.has_user() {
+    pub(crate) async fn open_nodes(
+        &self,
+        connect: &ConnectArguments,
+        target: Result<Target, Fault>,
+        job: Option<&JobName>,
+    ) -> Option<String> {
+        if !connect.has_user() {
             return None;
         }
-        let open = match self.find_open_nodes(job).await {
+        let connect = connect.clone();
+        let open = match self.find_open_nodes(connect, target, job).await {
             Ok(open) => open,
             Err(fault) => {
                 return Some(format!(
@@ -161,9 +168,13 @@ impl<'a> Context<'a> {
         ))
     }
 
-    async fn find_open_nodes(&self, job: Option<&JobName>) -> Result<Vec<(String, String)>, Fault> {
-        let (connect, target) = (self.connect.clone(), self.connect.target()?);
-        let place = Place { connect, target, may_create: false, session_timeout: None };
+    async fn find_open_nodes(
+        &self,
+        connect: ConnectArguments,
+        target: Result<Target, Fault>,
+        job: Option<&JobName>,
+    ) -> Result<Vec<(String, String)>, Fault> {
+        let place = Place { connect, target: target?, may_create: false, session_timeout: None };
         self.registries.open_nodes(&place, job).await
     }
 
@@ -173,9 +184,9 @@ impl<'a> Context<'a> {
         close_all(opened).await;
     }
 
-    /// Prints a line at once, unless `--json` is given. A closed output is ignored.
+    /// Prints a line at once if the answer is a text. A closed output is ignored.
     pub(crate) fn print_line(&self, line: &str) {
-        if !self.json {
+        if self.look.is_text() {
             let _ = self.write(&format!("{line}\n"));
         }
     }

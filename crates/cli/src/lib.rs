@@ -2,18 +2,23 @@
 
 mod arguments;
 mod commands;
+mod completion;
 mod connect;
 mod context;
+mod contexts;
 // Two attributes, because clippy does not take `cfg(all(test, ..))` for the mark of a test.
 #[cfg(test)]
 #[cfg(feature = "console")]
 mod deployment;
+mod examples;
+mod explain;
 mod fault;
 mod init;
 mod log;
 mod log_format;
 mod output;
 mod program;
+mod reference;
 mod security;
 mod target;
 mod text;

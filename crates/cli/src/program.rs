@@ -5,19 +5,20 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 use coordination::JobName;
 use job_types::ScriptLauncher;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Command, CommandLine};
+use crate::completion;
 use crate::connect::{NamedRegistries, Registries};
 use crate::context::Context;
+use crate::examples::program;
 use crate::fault::{Exit, Fault};
 use crate::init;
 use crate::log::Log;
-use crate::log_format::{LogFormat, TextFields};
-use crate::output::{Page, line};
+use crate::log_format::{LogFormat, text_log};
+use crate::output::{Form, OutputArguments, Page, Screen, document, line};
 use crate::text::one_line;
 
 /// Minimum limit of open files: a worker with one job, a history, both ports and a few scripts.
@@ -32,15 +33,13 @@ pub fn main() -> ExitCode {
     if let Some(code) = ScriptLauncher::serve() {
         return code;
     }
+    completion::serve();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if std::process::id() == 1 && is_worker(&arguments) {
         return init::run(&arguments[1..]);
     }
     if let Err(fault) = init_log(&arguments) {
-        if is_for_programs(&arguments) {
-            // The line on the standard error has the same text, so a failed write loses nothing.
-            let _ = writeln!(std::io::stdout(), "{:#}", fault.json());
-        }
+        print_document(&arguments, &fault, &mut std::io::stdout());
         print_error(&mut std::io::stderr(), &fault);
         return ExitCode::from(fault.exit().code());
     }
@@ -56,7 +55,8 @@ pub fn main() -> ExitCode {
         }
     };
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
-    let exit = runtime.block_on(run(arguments, &NamedRegistries, &mut out, &mut err));
+    let screen = Screen::stdout();
+    let exit = runtime.block_on(run_on(screen, arguments, &NamedRegistries, &mut out, &mut err));
     // A run that does not end must not keep the process alive.
     runtime.shutdown_background();
     ExitCode::from(exit.code())
@@ -82,23 +82,25 @@ fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
         Fault::usage(format!("EJOB_LOG is {filter:?}; {valid} ({error})"))
     })?;
     let format = LogFormat::parse(&std::env::var("EJOB_LOG_FORMAT").unwrap_or_default())?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter);
     match format {
-        LogFormat::Text => log.with_writer(Log).with_ansi(false).fmt_fields(TextFields).init(),
-        // A JSON line must not be cut; values are bounded where events are created.
-        LogFormat::Json => log.with_writer(std::io::stderr).json().init(),
+        LogFormat::Text => text_log().with_env_filter(filter).with_writer(Log).init(),
+        LogFormat::Json => {
+            let log = tracing_subscriber::fmt().with_env_filter(filter);
+            // A JSON line must not be cut; values are bounded where events are created.
+            log.with_writer(std::io::stderr).json().init();
+        }
     }
     Ok(())
 }
 
 fn is_worker(arguments: &[OsString]) -> bool {
-    let line = CommandLine::try_parse_from(arguments);
+    let line = CommandLine::read(arguments);
     line.is_ok_and(|line| matches!(line.command, Command::Worker(_)))
 }
 
 /// Returns the filter of the log if `EJOB_LOG` is not set.
 fn default_filter(arguments: &[OsString]) -> &'static str {
-    let Ok(line) = CommandLine::try_parse_from(arguments) else { return "off" };
+    let Ok(line) = CommandLine::read(arguments) else { return "off" };
     #[cfg(feature = "console")]
     if let Command::Console(given) = &line.command {
         return given.log_filter();
@@ -107,14 +109,20 @@ fn default_filter(arguments: &[OsString]) -> &'static str {
     if is_watcher || is_worker(arguments) { SERVICE_FILTER } else { "off" }
 }
 
-fn is_for_programs(arguments: &[OsString]) -> bool {
-    arguments.iter().any(|argument| argument == "--json")
-}
-
 /// Runs one command line, which starts with the name of the program.
 ///
-/// The answer is written to `out`, an error to `err` in one line.
+/// The answer is written to `out`, an error to `err` in one line. `out` is not a terminal.
 pub async fn run(
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    registries: &dyn Registries,
+    out: &mut (dyn Write + Send),
+    err: &mut (dyn Write + Send),
+) -> Exit {
+    run_on(Screen::default(), arguments, registries, out, err).await
+}
+
+async fn run_on(
+    screen: Screen,
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     registries: &dyn Registries,
     out: &mut (dyn Write + Send),
@@ -125,27 +133,34 @@ pub async fn run(
     if arguments.get(1).is_some_and(|word| word == "help") {
         arguments.retain(|word| word != "--help" && word != "-h");
     }
-    let line = match CommandLine::try_parse_from(&arguments) {
+    let line = match CommandLine::read(&arguments) {
         Ok(line) => line,
-        Err(error) => return refuse(&error, &arguments, out, err),
+        Err(error) => return refuse(&error, screen, &arguments, out, err),
     };
-    let CommandLine { connect, json, command } = line;
-    let context = Context::new(connect, json, registries, out);
-    let answered = answer(command, &context).await;
+    let CommandLine { connect, output, command } = line;
+    let look = output.look(&screen);
+    let context = Context::new(connect.with_context(), look, registries, out);
+    let answered = if look.form == Form::Name && !command.lists_names() {
+        Err(Fault::usage(
+            "--output is name, but this command lists no names; valid is table, wide, json or yaml",
+        ))
+    } else {
+        answer(command, &context).await
+    };
     context.close().await;
     match answered {
-        Ok(Page { text, json: document, exit, beside }) => {
-            let written = context.write(&if json { format!("{document:#}\n") } else { text });
-            if !json {
-                let _ = err.write_all(beside.as_bytes());
+        Ok(page) => {
+            let written = context.write(&page.show(look));
+            if !look.is_document() {
+                let _ = err.write_all(page.beside.as_bytes());
             }
-            exit_after_write(written, exit, err)
+            exit_after_write(written, page.exit, err)
         }
         Err(fault) => {
-            if json {
+            if look.is_document() {
                 // The line on the standard error has the same text, so a failed write loses
                 // nothing.
-                let _ = context.write(&format!("{:#}\n", fault.json()));
+                let _ = context.write(&document(&fault.json(), look));
             }
             print_error(err, &fault);
             fault.exit()
@@ -194,6 +209,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Remove(given) => given.run(cx).await,
         Command::RemoveServer(given) => given.run(cx).await,
         Command::Config(given) => given.run(cx).await,
+        Command::Context(given) => given.run(cx),
         Command::Create(given) => given.run(cx).await,
         Command::Plan(given) => given.run(cx).await,
         Command::Doctor(given) => {
@@ -208,13 +224,18 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Health(given) => given.run().await,
         #[cfg(feature = "console")]
         Command::Console(given) => Box::pin(given.run(cx)).await,
-        Command::Completions { shell } => Ok(completions(shell)),
+        Command::Init(given) => given.run(),
+        Command::Explain(given) => given.run(),
+        Command::Man(given) => given.run(),
+        Command::Completions { shell } => completions(shell),
     }
 }
 
 /// Adds a remark about nodes that clients without credentials may change.
 async fn with_remark(mut page: Page, cx: &Context<'_>, job: Option<&JobName>) -> Page {
-    let Some(open) = cx.open_nodes(job).await else { return page };
+    let Some(open) = cx.open_nodes(cx.connect(), cx.connect().target(), job).await else {
+        return page;
+    };
     if let Some(document) = page.json.as_object_mut() {
         document.insert("remarks".to_owned(), serde_json::json!([open]));
     }
@@ -222,22 +243,25 @@ async fn with_remark(mut page: Page, cx: &Context<'_>, job: Option<&JobName>) ->
     page
 }
 
-fn completions(shell: clap_complete::Shell) -> Page {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut CommandLine::command(), "ejob", &mut script);
-    let script = String::from_utf8_lossy(&script).into_owned();
-    Page::new(script.clone(), &serde_json::json!({ "script": script }))
+fn completions(shell: clap_complete::Shell) -> Result<Page, Fault> {
+    let script = completion::script(shell)
+        .ok_or_else(|| Fault::refused(format!("there are no completions for {shell}")))?;
+    Ok(Page::new(script.as_str(), &serde_json::json!({ "script": script })))
 }
 
 /// Reports a wrong command line in one line; prints help and version on request.
 fn refuse(
     error: &clap::Error,
+    screen: Screen,
     arguments: &[OsString],
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
 ) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let written = write!(out, "{}", error.render()).and_then(|()| out.flush());
+        let look = OutputArguments::scan(arguments).look(&screen);
+        let text = error.render();
+        let text = if look.has_colors { text.ansi().to_string() } else { text.to_string() };
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         return exit_after_write(written, Exit::Done, err);
     }
     let text = error.render().to_string();
@@ -256,16 +280,14 @@ fn refuse(
     } else {
         Fault::usage(format!("{what}; see `{help}`"))
     };
-    if is_for_programs(arguments) {
-        let _ = writeln!(out, "{:#}", fault.json());
-    }
+    print_document(arguments, &fault, out);
     print_error(err, &fault);
     fault.exit()
 }
 
 /// Returns the command line that shows the help of the given command.
 fn help_of(arguments: &[OsString]) -> String {
-    let mut command = &CommandLine::command();
+    let mut command = &program();
     let mut line = "ejob".to_owned();
     for word in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
         if let Some(found) = command.find_subcommand(word) {
@@ -274,6 +296,15 @@ fn help_of(arguments: &[OsString]) -> String {
         }
     }
     format!("{line} --help")
+}
+
+/// Prints the document of an error if the command line asks for one.
+fn print_document(arguments: &[OsString], fault: &Fault, out: &mut dyn Write) {
+    let look = OutputArguments::scan(arguments).look(&Screen::default());
+    if look.is_document() {
+        // The line on the standard error has the same text, so a failed write loses nothing.
+        let _ = out.write_all(document(&fault.json(), look).as_bytes());
+    }
 }
 
 fn print_error(err: &mut (dyn Write + Send), fault: &Fault) {

@@ -1,12 +1,13 @@
 //! TLS and SASL options of the connection to the registry.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 #[cfg(feature = "zookeeper-tls")]
 use reg_center_zookeeper::TlsOptions;
 use reg_center_zookeeper::{SaslDigest, TextSource, ZookeeperOptions};
 
+use crate::connect::{Credentials, SecretSource, split};
 use crate::fault::Fault;
 
 /// Variable with the SASL password.
@@ -16,19 +17,31 @@ const PASSWORD: &str = "EJOB_SASL_PASSWORD";
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SecurityArguments {
     /// Connect by TLS, and trust servers with a certificate of the authorities in this file (PEM)
-    #[arg(long, global = true, env = "EJOB_TLS_CA", value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, env = "EJOB_TLS_CA", value_name = "FILE")]
     tls_ca: Option<PathBuf>,
     /// Client certificate for servers that request one (PEM)
-    #[arg(long, global = true, env = "EJOB_TLS_CERT", value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, env = "EJOB_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
     /// Key of the client certificate (PEM, not encrypted)
-    #[arg(long, global = true, env = "EJOB_TLS_KEY", value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, env = "EJOB_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
     /// User for SASL (DIGEST-MD5)
-    #[arg(long, global = true, env = "EJOB_SASL_USER", value_name = "NAME")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "EJOB_SASL_USER",
+        value_name = "NAME"
+    )]
     sasl_user: Option<String>,
     /// File with the password of the SASL user; or set EJOB_SASL_PASSWORD to the password
-    #[arg(long, global = true, env = "EJOB_SASL_PASSWORD_FILE", value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "EJOB_SASL_PASSWORD_FILE",
+        value_name = "FILE"
+    )]
     sasl_password_file: Option<PathBuf>,
     /// Variable with the password of the SASL user
     #[arg(skip = PASSWORD)]
@@ -37,10 +50,8 @@ pub(crate) struct SecurityArguments {
 
 impl SecurityArguments {
     /// Creates the options of a namespace that a file names.
-    #[cfg(feature = "console")]
-    pub(crate) fn of(credentials: crate::connect::Credentials) -> Self {
-        let (sasl_password_file, sasl_password_variable) =
-            crate::connect::split(credentials.sasl_password);
+    pub(crate) fn of(credentials: Credentials) -> Self {
+        let (sasl_password_file, sasl_password_variable) = split(credentials.sasl_password);
         Self {
             tls_ca: credentials.tls_ca,
             tls_cert: credentials.tls_cert,
@@ -49,6 +60,41 @@ impl SecurityArguments {
             sasl_password_file,
             sasl_password_variable,
         }
+    }
+
+    /// Fills the settings of TLS, and those of SASL, if none of them is given.
+    pub(crate) fn or(self, credentials: Credentials) -> Self {
+        let other = Self::of(credentials);
+        let has_tls = [&self.tls_ca, &self.tls_cert, &self.tls_key].map(given) != [None; 3];
+        let (tls, sasl) = match (has_tls, self.has_sasl()) {
+            (true, true) => return self,
+            (true, false) => (self, other),
+            (false, true) => (other, self),
+            (false, false) => return other,
+        };
+        Self { tls_ca: tls.tls_ca, tls_cert: tls.tls_cert, tls_key: tls.tls_key, ..sasl }
+    }
+
+    /// Returns the given settings, with paths made absolute.
+    pub(crate) fn credentials(
+        &self,
+        absolute: impl Fn(&Path) -> Result<PathBuf, Fault>,
+    ) -> Result<Credentials, Fault> {
+        let path = |path| given(path).map(|path| absolute(path)).transpose();
+        let sasl_password = match path(&self.sasl_password_file)? {
+            Some(file) => Some(SecretSource::File(file)),
+            None => self
+                .has_password_variable()
+                .then(|| SecretSource::Variable(self.sasl_password_variable.clone())),
+        };
+        Ok(Credentials {
+            digest: None,
+            tls_ca: path(&self.tls_ca)?,
+            tls_cert: path(&self.tls_cert)?,
+            tls_key: path(&self.tls_key)?,
+            sasl_user: self.sasl_user.clone().filter(|user| !user.is_empty()),
+            sasl_password,
+        })
     }
 
     /// Adds the given settings to the options.
@@ -79,6 +125,11 @@ impl SecurityArguments {
     /// Returns true if a SASL user is named.
     pub(crate) fn has_user(&self) -> bool {
         self.sasl_user.as_ref().is_some_and(|user| !user.is_empty())
+    }
+
+    fn has_sasl(&self) -> bool {
+        let has_file = given(&self.sasl_password_file).is_some();
+        self.has_user() || has_file || self.has_password_variable()
     }
 
     fn has_password_variable(&self) -> bool {

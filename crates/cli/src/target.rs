@@ -54,6 +54,8 @@ pub(crate) enum NamedBy {
     /// The key `registry` of a namespace in the file of a console.
     #[cfg(feature = "console")]
     ConsoleFile,
+    /// A context.
+    Context,
     /// `--zookeeper` and `--namespace`.
     Parts,
 }
@@ -65,6 +67,7 @@ impl NamedBy {
             Self::JobFile => "the registry of the job file",
             #[cfg(feature = "console")]
             Self::ConsoleFile => "its registry",
+            Self::Context => "the registry of the context",
             Self::Parts => "--zookeeper",
         }
     }
@@ -75,6 +78,7 @@ impl NamedBy {
             Self::JobFile => "the registry of the job file",
             #[cfg(feature = "console")]
             Self::ConsoleFile => "its registry",
+            Self::Context => "the registry of the context",
             Self::Parts => "--namespace",
         }
     }
@@ -85,6 +89,7 @@ impl NamedBy {
             Self::JobFile => "the registry of the job file",
             #[cfg(feature = "console")]
             Self::ConsoleFile => "its registry",
+            Self::Context => "the registry of the context",
             Self::Parts => "--namespace and --zookeeper",
         }
     }
@@ -122,6 +127,11 @@ impl Target {
         Self::of_address(text, NamedBy::JobFile)
     }
 
+    /// Parses the address of a context. The error is the reason.
+    pub(crate) fn parse_of_context(text: &str) -> Result<Self, String> {
+        Self::of_address(text, NamedBy::Context)
+    }
+
     /// Parses the address of a namespace in the file of a console. The error is the reason.
     #[cfg(feature = "console")]
     pub(crate) fn parse_of_console(text: &str) -> Result<Self, String> {
@@ -129,9 +139,13 @@ impl Target {
     }
 
     fn of_address(text: &str, named_by: NamedBy) -> Result<Self, String> {
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "every other registry is opened by its address alone"
+        // Without these features there is no other registry.
+        #[cfg_attr(
+            any(feature = "etcd", feature = "postgres"),
+            expect(
+                clippy::wildcard_enum_match_arm,
+                reason = "every other registry is opened by its address alone"
+            )
         )]
         match Address::parse(text).map_err(|error| error.to_string())? {
             Address::Memory => Ok(Self::Memory),
@@ -251,6 +265,13 @@ mod tests {
             ("memory:", "/"),
         ];
         for (address, namespace) in rows {
+            let is_built = (cfg!(feature = "postgres") || !address.starts_with("postgres:"))
+                && (cfg!(feature = "etcd") || !address.starts_with("etcd:"));
+            if !is_built {
+                let fault = Target::parse(address).unwrap_err().to_string();
+                assert!(fault.contains("was built without the feature"), "{address}: {fault}");
+                continue;
+            }
             let target = Target::parse(address).unwrap();
             assert_eq!((&*target.to_string(), target.namespace()), (address, namespace));
         }

@@ -29,9 +29,14 @@ fn is_marker(line: &str) -> bool {
     line.contains('^') && line.chars().all(|c| matches!(c, '^' | ' '))
 }
 
-/// Joins the lines of a text by semicolons, without lines of carets, and escapes control
-/// characters.
+/// Joins the lines of a text by semicolons, without lines of carets, escapes control characters,
+/// and shortens it.
 pub(crate) fn one_line(text: &str) -> String {
+    clean(&shortened(&joined(text)))
+}
+
+/// Joins the lines of a text by semicolons, without lines of carets.
+pub(crate) fn joined(text: &str) -> String {
     let mut whole = String::new();
     let lines = text.lines().filter(|line| !is_marker(line)).map(str::trim);
     for line in lines.filter(|line| !line.is_empty()) {
@@ -45,7 +50,7 @@ pub(crate) fn one_line(text: &str) -> String {
         });
         whole.push_str(line);
     }
-    clean(&shortened(&whole))
+    whole
 }
 
 /// Escapes control characters, line breaks, and characters that reorder or hide text.
@@ -87,6 +92,34 @@ fn is_invisible(c: char) -> bool {
 /// Formats a time in milliseconds since 1970 UTC.
 pub(crate) fn moment(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| format!("{ms} ms"), |time| time.to_string())
+}
+
+/// Formats the distance of a time from another one: `2m ago`, `in 40s`.
+pub(crate) fn age(time: Timestamp, now: Timestamp) -> String {
+    let seconds = now.as_second() - time.as_second();
+    let n = seconds.unsigned_abs();
+    let span = match n {
+        0..60 => format!("{n}s"),
+        60..3_600 => format!("{}m", n / 60),
+        3_600..172_800 => format!("{}h", n / 3_600),
+        _ => format!("{}d", n / 86_400),
+    };
+    match seconds {
+        0 => "now".to_owned(),
+        1.. => format!("{span} ago"),
+        _ => format!("in {span}"),
+    }
+}
+
+/// Returns the question for the most similar known name, if one is similar enough.
+pub(crate) fn did_you_mean<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let similar = known.into_iter().map(|known| (strsim::jaro_winkler(name, known), known));
+    let close = similar.filter(|(similarity, _)| *similarity > 0.8);
+    let closest = close.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    closest.map(|(_, closest)| format!("did you mean {closest}?"))
 }
 
 /// Formats a value, or `-` if it is missing.
@@ -251,6 +284,22 @@ mod tests {
         for (text, expected) in rows {
             let found = time_or_age_at(text, now).map(|time| time.to_string());
             assert_eq!(found.as_deref().ok(), expected, "{text:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn ages_have_one_unit() {
+        let now: Timestamp = "2024-03-01T12:00:00Z".parse().unwrap();
+        let rows = [
+            ("2024-03-01T12:00:00.9Z", "now"),
+            ("2024-03-01T11:59:20Z", "40s ago"),
+            ("2024-03-01T12:00:40Z", "in 40s"),
+            ("2024-03-01T11:58:01Z", "1m ago"),
+            ("2024-02-29T09:00:00Z", "27h ago"),
+            ("2024-03-04T12:00:00Z", "in 3d"),
+        ];
+        for (time, expected) in rows {
+            assert_eq!(age(time.parse().unwrap(), now), expected, "{time}");
         }
     }
 

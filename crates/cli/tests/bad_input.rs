@@ -41,6 +41,7 @@ fn command(folder: &Path, server: Option<&str>, words: &[&str]) -> Command {
     }
     // No test finds or creates a registry file of the user.
     command.env("XDG_STATE_HOME", folder.join("state"));
+    command.env("XDG_CONFIG_HOME", folder.join("config"));
     if let Some(server) = server {
         command.args(["--zookeeper", server]);
         if !words.contains(&"--namespace") {
@@ -997,9 +998,9 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
         ("export", &["export", "b"], 4, none),
         (
             "an existing file",
-            &["export", "-o", "digest"],
+            &["export", "-f", "digest"],
             2,
-            "--output digest cannot be written: File exists (os error 17); name a file that does not exist",
+            "--file digest cannot be written: File exists (os error 17); name a file that does not exist",
         ),
         (
             "no namespace of 1.x",
@@ -1162,7 +1163,7 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
     assert!(line.starts_with(&format!("error: --dump-port {taken}: ")), "{line}");
     assert!(line.ends_with("; name a free port\n") && line.lines().count() == 1, "{line}");
     let output = export_with_file_size_limit(folder.path(), &address);
-    let line = "error: --output cut.yaml cannot be written: File too large (os error 27)\n";
+    let line = "error: --file cut.yaml cannot be written: File too large (os error 27)\n";
     assert_eq!((output.status.code(), &*text(&output.stderr)), (Some(1), line), "{output:?}");
     assert!(!folder.path().join("cut.yaml").exists(), "an incomplete file is left");
     let after = all_nodes(&everywhere).await;
@@ -1171,7 +1172,7 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
 
 /// Exports with a file size limit of 0, which must be an error and not end the process by a signal.
 fn export_with_file_size_limit(folder: &Path, address: &str) -> Output {
-    let line = r#"trap '' XFSZ; ulimit -f 0; exec "$0" export -o cut.yaml --namespace /jobs --zookeeper "$1""#;
+    let line = r#"trap '' XFSZ; ulimit -f 0; exec "$0" export -f cut.yaml --namespace /jobs --zookeeper "$1""#;
     let mut command = Command::new("sh");
     command.current_dir(folder).args(["-c", line, env!("CARGO_BIN_EXE_ejob"), address]);
     command.output().unwrap()

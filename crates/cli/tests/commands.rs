@@ -281,7 +281,7 @@ async fn job_from_a_template_is_created_exported_and_imported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jobs.yaml");
     let file = file.to_str().unwrap();
-    world.ejob(&["export", "-o", file]).await.done();
+    world.ejob(&["export", "-f", file]).await.done();
     let dry = world.ejob_in("/other", &["import", file]).await.done();
     assert!(dry.starts_with(&format!("would create report-eu {from}")), "{dry}");
     let done = world.ejob_in("/other", &["import", file, "--apply"]).await.done();
@@ -481,6 +481,6 @@ async fn completions_are_printed_for_each_shell() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = world.ejob(&["completions", shell]).await.done();
-        assert!(script.contains("ejob") && script.contains("drain"), "{shell}: {script}");
+        assert!(script.contains("ejob") && script.contains("EJOB_COMPLETE"), "{shell}: {script}");
     }
 }

@@ -8,6 +8,7 @@ mod commands;
 mod console;
 mod file_handlers;
 mod history;
+mod init;
 #[cfg(target_os = "linux")]
 mod launched;
 mod outages;
@@ -16,6 +17,8 @@ mod registries;
 mod secure;
 mod service;
 mod support;
+#[cfg(target_os = "linux")]
+mod terminal;
 #[cfg(target_os = "linux")]
 mod top;
 mod transfer;

@@ -58,7 +58,7 @@ async fn import_stops_at_an_unreachable_registry_and_lists_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jobs.yaml");
     let file = file.to_str().unwrap();
-    world.ejob(&["export", "-o", file]).await.done();
+    world.ejob(&["export", "-f", file]).await.done();
     let import = ["import", file, "--apply"];
     let rows = [
         (Then::Away, Exit::Unreachable, 1),

@@ -131,6 +131,7 @@ impl Shell {
             .current_dir(folder)
             .env("PATH", path)
             .env("XDG_STATE_HOME", folder.join("state"))
+            .env("XDG_CONFIG_HOME", folder.join("config"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

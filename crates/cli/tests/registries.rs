@@ -108,7 +108,7 @@ async fn used(address: &str, other: &str) {
     let history = place.done(&["history", "--history", "sqlite:h.db"]).await;
     assert_eq!(history.matches("succeeded").count(), 4, "two runs of two items: {history}");
 
-    place.done(&["export", "-o", "jobs.yaml"]).await;
+    place.done(&["export", "-f", "jobs.yaml"]).await;
     let (code, text) = place.at(other, &["import", "jobs.yaml"]).await;
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("would create count\n"), "{text}");

@@ -34,7 +34,7 @@ async fn import_restores_exported_documents_byte_for_byte() {
         let file = folder.path().join(format!("jobs.{form}"));
         let file = file.to_str().unwrap();
         let world = world().await;
-        let output = world.ejob(&["export", "-o", file]).await.done();
+        let output = world.ejob(&["export", "-f", file]).await.done();
         assert_eq!(output, format!("2 jobs written to {file}\n"));
         let mode = std::fs::metadata(file).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "only the owner may read an export, which may hold secrets");
@@ -66,7 +66,7 @@ async fn differing_configuration_stays_without_overwrite() {
     let file = folder.path().join("jobs.yaml");
     let file = file.to_str().unwrap();
     let world = world().await;
-    world.ejob(&["export", "three", "-o", file]).await.done();
+    world.ejob(&["export", "three", "-f", file]).await.done();
     world.ejob(&["config", "set", "three", "failover=false"]).await.done();
     let before = world.stored("/three/config");
 

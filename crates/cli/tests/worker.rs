@@ -445,7 +445,7 @@ async fn idle_clients_do_not_exhaust_descriptors_or_the_log() {
     worker.signal("-TERM").await;
     let (code, log) = worker.end_with_log().await;
     assert_eq!(code, Some(0));
-    let about_clients = log.lines().filter(|line| line.contains("inbound")).count();
+    let about_clients = log.lines().filter(|line| line.contains(" suppressed=")).count();
     assert!((1..=10).contains(&about_clients), "{log}");
 }
 

@@ -50,8 +50,8 @@ const FURTHEST: SignedDuration = SignedDuration::from_hours(24 * 366 * 8);
 ///
 /// Returns `None` if there was none in the last eight years, or the schedule is not valid.
 ///
-/// The search goes back in doubling steps until it finds a fire, and then halves the time in which a
-/// later one may be. So rare fires, and the end of a period of many fires, take few steps.
+/// The search goes back in doubling steps until it finds a fire, and then halves the time in which
+/// a later one may be. So rare fires, and the end of a period of many fires, take few steps.
 pub(crate) fn last_fire(config: &JobConfig, now: Timestamp) -> Option<Timestamp> {
     let schedule = schedule_of(config).ok()??;
     let until_now = |from: Timestamp| schedule.next_after(from).filter(|fire| *fire <= now);

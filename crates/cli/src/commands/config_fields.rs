@@ -4,6 +4,8 @@ use coordination::JobConfig;
 use operations::ConfigField;
 use serde_json::{Map, Value, json};
 
+use crate::text::did_you_mean;
+
 /// Returns the value of a field as JSON.
 fn value_of(field: &ConfigField, config: &JobConfig) -> Value {
     match field.name() {
@@ -51,12 +53,8 @@ pub(crate) fn assign(config: &mut JobConfig, assignment: &str) -> Result<(), Str
 /// Returns the similar field, or else a list of all fields.
 fn hint(name: &str) -> String {
     let names = || ConfigField::all().map(ConfigField::name);
-    let similar = names().map(|known| (strsim::jaro_winkler(name, known), known));
-    let close = similar.filter(|(similarity, _)| *similarity > 0.8);
-    match close.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
-        Some((_, closest)) => format!("did you mean {closest}?"),
-        None => format!("valid are {}", names().collect::<Vec<_>>().join(", ")),
-    }
+    did_you_mean(name, names())
+        .unwrap_or_else(|| format!("valid are {}", names().collect::<Vec<_>>().join(", ")))
 }
 
 #[cfg(test)]

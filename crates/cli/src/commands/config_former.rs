@@ -9,7 +9,7 @@ use serde_json::json;
 use super::report;
 use crate::context::{Context, Signed};
 use crate::fault::Fault;
-use crate::output::{Page, table_on_screen};
+use crate::output::{Column, Page, Table};
 use crate::text::{job_name, moment, revision};
 
 #[derive(Debug, Args)]
@@ -37,8 +37,14 @@ impl FormerArguments {
                 effect(&job, former),
             ]
         });
-        let headings = ["BACK", "REPLACED", "AUTHOR", "REASON", "RESTORING IT CHANGES"];
-        let text = table_on_screen(&headings, rows.collect());
+        let columns = [
+            Column::plain("BACK"),
+            Column::time("REPLACED"),
+            Column::plain("AUTHOR"),
+            Column::text("REASON"),
+            Column::text("RESTORING IT CHANGES"),
+        ];
+        let text = Table::new(&columns, rows);
         let documents = former.iter().enumerate().map(|(n, former)| {
             json!({
                 "back": n + 1,

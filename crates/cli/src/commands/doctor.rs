@@ -11,7 +11,7 @@ use serde_json::json;
 use super::report;
 use crate::context::{Context, Signed};
 use crate::fault::{Exit, Fault};
-use crate::output::{Page, counted};
+use crate::output::{Page, Text, counted};
 use crate::text::{duration, job_name, one_line};
 
 /// Number of repair passes: a leftover instance node takes two fixes, one after the other.
@@ -69,7 +69,13 @@ impl DoctorArguments {
         };
         let operations = cx.operations().await?;
         let (mut findings, mut examined) = self.examine(cx, &operations).await?;
-        let Some(by) = by else { return Ok(self.page(&findings, examined, None)) };
+        let Some(by) = by else {
+            let mut page = self.page(&findings, examined, None);
+            if let Some(context) = cx.connect().context_line().filter(|_| self.fix) {
+                page.text = Text::from(context).followed_by(page.text);
+            }
+            return Ok(page);
+        };
         let mut fixed = Report::default();
         // Fixes can bring new findings to light; they were not shown, so they are not fixed.
         let shown: Vec<Finding> = findings.iter().filter(|f| f.fix.is_some()).cloned().collect();

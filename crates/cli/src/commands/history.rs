@@ -7,17 +7,20 @@ use clap::builder::PossibleValuesParser;
 use coordination::JobName;
 use jiff::Timestamp;
 use job_history::{
-    DropRecord, EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History,
-    HistoryOptions, OutcomeCount,
+    DropRecord, EventQuery, FireOutcome, FireQuery, History, HistoryOptions, OutcomeCount,
 };
 use serde_json::{Value, json};
 use sharding::ShardingItem;
 
+use super::history_rows::{
+    COUNT_COLUMNS, EVENT_COLUMNS, FIRE_COLUMNS, event_document, event_row, fire_document, fire_row,
+    lost_document,
+};
 use crate::connect::secret_file;
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::output::{Page, counted, table_on_screen};
-use crate::text::{job_name, or_dash, time_or_age};
+use crate::output::{Column, Page, Table, Text, counted};
+use crate::text::{job_name, time_or_age};
 
 /// Variable with the URL of a history, perhaps with a password.
 const HISTORY: &str = "EJOB_HISTORY";
@@ -164,12 +167,12 @@ impl HistoryArguments {
     }
 
     async fn page(&self, history: &History) -> Result<Page, Fault> {
-        let (headings, rows, more, mut document) = self.answer(history).await?;
+        let (columns, rows, more, mut document) = self.answer(history).await?;
         let lost = history.drops(self.from, self.until).await?;
         let mut text = if rows.is_empty() {
-            self.nothing(history).await?
+            Text::from(self.nothing(history).await?)
         } else {
-            table_on_screen(headings, rows)
+            Table::new(columns, rows).into()
         };
         if more {
             text.push_str("more records exist: raise --limit, or lower --until\n");
@@ -184,7 +187,7 @@ impl HistoryArguments {
         Ok(Page::new(text, &document))
     }
 
-    /// Returns headings, rows, whether more rows exist, and the document.
+    /// Returns columns, rows, whether more rows exist, and the document.
     async fn answer(&self, history: &History) -> Result<Answer, Fault> {
         if self.events {
             let page = history.events(&self.event_query(), self.limit, None).await?;
@@ -192,7 +195,7 @@ impl HistoryArguments {
             let events: Vec<Value> = page.events.iter().map(event_document).collect();
             let document = json!({ "events": events, "more": more });
             return Ok((
-                &EVENT_HEADINGS,
+                &EVENT_COLUMNS,
                 page.events.iter().map(event_row).collect(),
                 more,
                 document,
@@ -208,13 +211,13 @@ impl HistoryArguments {
                 json!({ "job": count.job, "outcome": count.outcome.as_str(), "fires": count.fires })
             });
             let document = json!({ "counts": counts.collect::<Vec<_>>() });
-            return Ok((&COUNT_HEADINGS, rows, false, document));
+            return Ok((&COUNT_COLUMNS, rows, false, document));
         }
         let page = history.fires(&self.fire_query(), self.limit, None).await?;
         let more = page.next.is_some();
         let fires: Vec<Value> = page.fires.iter().map(fire_document).collect();
         let document = json!({ "fires": fires, "more": more });
-        Ok((&FIRE_HEADINGS, page.fires.iter().map(fire_row).collect(), more, document))
+        Ok((&FIRE_COLUMNS, page.fires.iter().map(fire_row).collect(), more, document))
     }
 
     /// Returns the text of an empty answer, which repeats the conditions.
@@ -280,95 +283,8 @@ impl HistoryArguments {
     }
 }
 
-/// Headings, rows, whether more rows exist, and the document.
-type Answer = (&'static [&'static str], Vec<Vec<String>>, bool, Value);
-
-const EVENT_HEADINGS: [&str; 4] = ["WHEN", "JOB", "EVENT", "TEXT"];
-const COUNT_HEADINGS: [&str; 3] = ["JOB", "OUTCOME", "FIRES"];
-const FIRE_HEADINGS: [&str; 8] =
-    ["FIRE", "JOB", "ITEM", "OUTCOME", "SOURCE", "INSTANCE", "ENDED", "REASON"];
-
-fn lost_document(lost: &DropRecord) -> Value {
-    json!({
-        "writer": lost.writer,
-        "first": lost.first.to_string(),
-        "last": lost.last.to_string(),
-        "records": lost.dropped,
-    })
-}
-
-fn fire_row(fire: &FireRecord) -> Vec<String> {
-    vec![
-        fire.fire.to_string(),
-        fire.job.clone(),
-        fire.item.to_string(),
-        fire.outcome.to_string(),
-        or_dash(fire.source),
-        or_dash(fire.instance.as_ref()),
-        or_dash(fire.ended),
-        why(fire),
-    ]
-}
-
-/// Returns the reason of an outcome, and the gap that begins at this fire, if any.
-///
-/// A fire can have another outcome and begin a gap.
-fn why(fire: &FireRecord) -> String {
-    let reason = fire.reason.clone().unwrap_or_default();
-    let Some(until) = fire.gap_until else { return reason };
-    if fire.outcome.as_str() == FireOutcome::gap().as_str() {
-        return match fire.gap_count {
-            Some(1) => format!("1 fire was not run: {reason}"),
-            Some(count) => format!("{count} fires up to before {until} were not run: {reason}"),
-            None => format!("the fires up to before {until} were not run: {reason}"),
-        };
-    }
-    let gap = match fire.gap_count {
-        Some(1) => format!("a gap of 1 fire up to before {until} begins here"),
-        Some(count) => format!("a gap of {count} fires up to before {until} begins here"),
-        None => format!("a gap up to before {until} begins here"),
-    };
-    // The gap comes first, because a table cuts long reasons.
-    if reason.is_empty() { gap } else { format!("{gap}; {reason}") }
-}
-
-fn fire_document(fire: &FireRecord) -> Value {
-    json!({
-        "job": fire.job,
-        "item": fire.item.index(),
-        "fire": fire.fire.to_string(),
-        "outcome": fire.outcome.as_str(),
-        "reason": fire.reason,
-        "source": fire.source.map(|source| source.to_string()),
-        "token": fire.token.map(|token| token.0),
-        "instance": fire.instance.as_ref().map(ToString::to_string),
-        "began": time(fire.began),
-        "ended": time(fire.ended),
-        "left_by": fire.former_holder.as_ref().map(ToString::to_string),
-        "gap_until": time(fire.gap_until),
-        "gap_count": fire.gap_count,
-    })
-}
-
-fn event_row(event: &EventRecord) -> Vec<String> {
-    vec![event.at.to_string(), event.job.clone(), event.kind.clone(), event.text.clone()]
-}
-
-fn event_document(event: &EventRecord) -> Value {
-    json!({
-        "at": event.at.to_string(),
-        "job": event.job,
-        "instance": event.instance.as_ref().map(ToString::to_string),
-        "kind": event.kind,
-        "item": event.item.map(|item| item.index()),
-        "fire": time(event.fire),
-        "text": event.text,
-    })
-}
-
-fn time(time: Option<Timestamp>) -> Option<String> {
-    time.map(|time| time.to_string())
-}
+/// Columns, rows, whether more rows exist, and the document.
+type Answer = (&'static [Column], Vec<Vec<String>>, bool, Value);
 
 #[cfg(test)]
 mod tests {

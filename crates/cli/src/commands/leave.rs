@@ -67,7 +67,9 @@ impl RemoveArguments {
     async fn preview(&self, cx: &Context<'_>) -> Result<Page, Fault> {
         let preview = cx.operations().await?.preview_removal(&self.job).await?;
         let force = if preview.instances.is_empty() { "" } else { " --force" };
-        let mut text = format!("would remove {}: {}\n", self.job, counted(preview.nodes, "node"));
+        let mut text = cx.connect().context_line().unwrap_or_default();
+        let nodes = counted(preview.nodes, "node");
+        text.push_str(&format!("would remove {}: {nodes}\n", self.job));
         for instance in &preview.instances {
             text.push_str(&format!("would ask to leave: {instance}\n"));
         }

@@ -9,7 +9,7 @@ use sharding::InstanceId;
 
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
-use crate::output::{Page, snake_case, table};
+use crate::output::{Column, Page, Table, Text, snake_case};
 use crate::text::{job_name, or_dash, server_ip};
 
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ fn jobs(namespace: &Namespace) -> Page {
 }
 
 /// Draws the list of jobs.
-pub(super) fn job_table<'a>(briefs: impl ExactSizeIterator<Item = &'a JobBrief>) -> String {
+pub(super) fn job_table<'a>(briefs: impl ExactSizeIterator<Item = &'a JobBrief>) -> Text {
     let row = |job: &JobBrief| {
         vec![
             job.job_name.clone(),
@@ -53,8 +53,19 @@ pub(super) fn job_table<'a>(briefs: impl ExactSizeIterator<Item = &'a JobBrief>)
             job.config_fault.clone().or_else(|| job.description.clone()).unwrap_or_default(),
         ]
     };
-    let headings = ["JOB", "STATE", "ITEMS", "INSTANCES", "CRON", "DIALECT", "DESCRIPTION"];
-    if briefs.len() == 0 { "no jobs\n".to_owned() } else { table(&headings, briefs.map(row)) }
+    let columns = [
+        Column::name("JOB"),
+        Column::state("STATE"),
+        Column::plain("ITEMS"),
+        Column::plain("INSTANCES"),
+        Column::plain("CRON"),
+        Column::plain("DIALECT").extra(),
+        Column::text("DESCRIPTION").extra(),
+    ];
+    if briefs.len() == 0 {
+        return "no jobs\n".into();
+    }
+    Table::new(&columns, briefs.map(row)).into()
 }
 
 fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {
@@ -70,7 +81,8 @@ fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {
         };
         vec![job.job_name.clone(), state.to_owned(), job.instance_count.to_string()]
     });
-    let text = table(&["JOB", "SERVER STATE", "INSTANCES"], rows);
+    let columns = [Column::name("JOB"), Column::state("SERVER STATE"), Column::plain("INSTANCES")];
+    let text = Table::new(&columns, rows);
     Ok(with_unread(text, &json!({ "jobs": snake_case(&jobs) }), namespace))
 }
 
@@ -81,16 +93,16 @@ pub(crate) fn no_server(ip: &ServerIp) -> Fault {
 
 /// Adds the jobs that could not be read, so that they are not taken for absent.
 pub(crate) fn with_unread(
-    mut text: String,
+    text: impl Into<Text>,
     document: &serde_json::Value,
     namespace: &Namespace,
 ) -> Page {
-    let mut document = document.clone();
+    let (mut text, mut document) = (text.into(), document.clone());
     let unread = namespace.unread.iter();
     let unread: Vec<_> = unread.map(|(job, error)| (job, error.to_string())).collect();
     for (job, error) in &unread {
-        text.push_str(&crate::text::one_line(&format!("not read: {job}: {error}")));
-        text.push('\n');
+        let line = crate::text::one_line(&format!("not read: {job}: {error}"));
+        text.push_str(&(line + "\n"));
     }
     let rows = unread.iter().map(|(job, error)| json!({ "job": job, "error": error }));
     document["unread"] = rows.collect();
@@ -140,9 +152,9 @@ impl InstancesArguments {
         let briefs: Vec<_> =
             namespace.configured().flat_map(instance_briefs).filter(of_server).collect();
         let text = if briefs.is_empty() {
-            "no instances\n".to_owned()
+            Text::from("no instances\n")
         } else {
-            instance_table(&briefs, true)
+            instance_table(&briefs, true).into()
         };
         Ok(with_unread(text, &json!({ "instances": briefs }), &namespace))
     }
@@ -193,8 +205,15 @@ fn instance_brief(job: &JobSnapshot, id: &InstanceId) -> InstanceBrief {
 }
 
 /// Draws a table of instances, with a column for the job if `with_job` is set.
-pub(crate) fn instance_table(briefs: &[InstanceBrief], with_job: bool) -> String {
-    let headings = ["JOB", "INSTANCE", "LANGUAGE", "STATE", "LEADER", "ITEMS"];
+pub(crate) fn instance_table(briefs: &[InstanceBrief], with_job: bool) -> Table {
+    let columns = [
+        Column::plain("JOB"),
+        Column::name("INSTANCE"),
+        Column::plain("LANGUAGE").extra(),
+        Column::state("STATE"),
+        Column::plain("LEADER").extra(),
+        Column::text("ITEMS"),
+    ];
     let skipped = usize::from(!with_job);
     let rows = briefs.iter().map(|brief| {
         let cells = [
@@ -207,7 +226,7 @@ pub(crate) fn instance_table(briefs: &[InstanceBrief], with_job: bool) -> String
         ];
         cells.into_iter().skip(skipped).collect()
     });
-    table(&headings[skipped..], rows)
+    Table::new(&columns[skipped..], rows)
 }
 
 /// Formats ascending numbers as ranges: `0,3-5`.
@@ -242,10 +261,17 @@ pub(crate) async fn servers(cx: &Context<'_>) -> Result<Page, Fault> {
             server.paused_jobs_num.to_string(),
         ]
     });
+    let columns = [
+        Column::name("SERVER"),
+        Column::plain("INSTANCES"),
+        Column::plain("JOBS"),
+        Column::plain("DISABLED"),
+        Column::plain("PAUSED"),
+    ];
     let text = if briefs.is_empty() {
-        "no servers\n".to_owned()
+        Text::from("no servers\n")
     } else {
-        table(&["SERVER", "INSTANCES", "JOBS", "DISABLED", "PAUSED"], rows)
+        Table::new(&columns, rows).into()
     };
     Ok(with_unread(text, &json!({ "servers": snake_case(&briefs) }), &namespace))
 }

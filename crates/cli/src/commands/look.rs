@@ -14,7 +14,7 @@ use super::config_fields;
 use super::list::{instance_briefs, instance_table, ranges, state_text, with_unread};
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::output::{Page, line, pairs, snake_case, table};
+use crate::output::{Column, Page, Table, Text, line, pairs, snake_case};
 use crate::text::{job_name, moment, one_line, or_dash, timestamp};
 
 #[derive(Debug, Args)]
@@ -41,24 +41,24 @@ fn job_page(job: &JobSnapshot) -> Page {
     let servers: Vec<_> = job.view().servers().collect();
     let text = |text: Option<String>| text.unwrap_or_default();
     let mut shown = pairs([
-        ("job", brief.job_name.clone()),
-        ("state", state_text(&brief)),
-        ("fault", text(brief.config_fault.clone())),
-        ("description", text(brief.description.clone())),
-        ("cron", brief.cron.clone().unwrap_or_else(|| "on request".to_owned())),
-        ("time zone", text(config.and_then(|config| config.time_zone.clone()))),
-        ("next fire", text(next.map(|next| next.to_string()))),
-        ("dialect", brief.dialect.to_owned()),
-        ("failover", text(config.map(|config| config.failover.to_string()))),
-        ("requests", requests(job, &items)),
-        ("servers", list(servers.iter().map(|(ip, state)| format!("{ip} {state}")))),
+        (Column::plain("job"), brief.job_name.clone()),
+        (Column::state("state"), state_text(&brief)),
+        (Column::plain("fault"), text(brief.config_fault.clone())),
+        (Column::plain("description"), text(brief.description.clone())),
+        (Column::plain("cron"), brief.cron.clone().unwrap_or_else(|| "on request".to_owned())),
+        (Column::plain("time zone"), text(config.and_then(|config| config.time_zone.clone()))),
+        (Column::time("next fire"), text(next.map(|next| next.to_string()))),
+        (Column::plain("dialect"), brief.dialect.to_owned()),
+        (Column::plain("failover"), text(config.map(|config| config.failover.to_string()))),
+        (Column::plain("requests"), requests(job, &items)),
+        (Column::plain("servers"), list(servers.iter().map(|(ip, state)| format!("{ip} {state}")))),
     ]);
-    shown.push('\n');
-    shown.push_str(&item_table(&items));
-    shown.push_str(&failure_table(&items));
+    shown.push_str("\n");
+    shown.push(item_table(&items));
+    shown.push(failure_table(&items));
     if !instances.is_empty() {
-        shown.push('\n');
-        shown.push_str(&instance_table(&instances, false));
+        shown.push_str("\n");
+        shown.push(instance_table(&instances, false));
     }
     let servers: Vec<_> = servers
         .iter()
@@ -98,7 +98,7 @@ fn requests(job: &JobSnapshot, items: &[ItemBrief]) -> String {
 }
 
 /// Draws the items; the present run and the last run have separate columns.
-fn item_table(items: &[ItemBrief]) -> String {
+fn item_table(items: &[ItemBrief]) -> Table {
     let row = |item: &ItemBrief| {
         let moves = item.moves_to.as_ref().map(|to| format!(", moves to {to}"));
         let state = format!("{}{}", item_state(item), moves.unwrap_or_default());
@@ -117,29 +117,30 @@ fn item_table(items: &[ItemBrief]) -> String {
             or_dash(item.ended_ms.map(moment)),
         ]
     };
-    let headings = [
-        "ITEM",
-        "STATE",
-        "OWNER",
-        "RUNS ON",
-        "SINCE",
-        "FOR FIRE",
-        "LAST RUN",
-        "LAST FIRE",
-        "ENDED",
+    let columns = [
+        Column::plain("ITEM"),
+        Column::state("STATE"),
+        Column::plain("OWNER"),
+        Column::plain("RUNS ON"),
+        Column::time("SINCE"),
+        Column::time("FOR FIRE").extra(),
+        Column::state("LAST RUN"),
+        Column::time("LAST FIRE").extra(),
+        Column::time("ENDED"),
     ];
-    table(&headings, items.iter().map(row))
+    Table::new(&columns, items.iter().map(row))
 }
 
 /// Draws the reasons of the last failures; empty if there are none.
-fn failure_table(items: &[ItemBrief]) -> String {
+fn failure_table(items: &[ItemBrief]) -> Text {
     let row = |item: &ItemBrief| Some(vec![item.item.to_string(), item.failure.clone()?]);
     let rows: Vec<_> = items.iter().filter_map(row).collect();
-    if rows.is_empty() {
-        String::new()
-    } else {
-        format!("\n{}", table(&["ITEM", "LAST FAILURE"], rows))
+    let mut text = Text::default();
+    if !rows.is_empty() {
+        text.push_str("\n");
+        text.push(Table::new(&[Column::plain("ITEM"), Column::text("LAST FAILURE")], rows));
     }
+    text
 }
 
 fn item_state(item: &ItemBrief) -> &'static str {
@@ -295,10 +296,18 @@ impl AuditArguments {
             let cells = [moment(record.at_ms), job.clone()].into_iter();
             cells.chain(texts.into_iter().cloned()).collect()
         });
+        let columns = [
+            Column::time("WHEN"),
+            Column::plain("JOB"),
+            Column::plain("ACTION"),
+            Column::plain("TARGET"),
+            Column::plain("AUTHOR"),
+            Column::text("REASON"),
+        ];
         let text = if records.is_empty() {
-            "no changes\n".to_owned()
+            Text::from("no changes\n")
         } else {
-            table(&["WHEN", "JOB", "ACTION", "TARGET", "AUTHOR", "REASON"], rows)
+            Table::new(&columns, rows).into()
         };
         let documents = records.iter().map(|(job, record)| json!({ "job": job, "record": record }));
         let document = json!({ "records": documents.collect::<Vec<_>>() });

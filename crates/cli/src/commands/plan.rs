@@ -10,7 +10,7 @@ use super::hold::known_in;
 use super::look::usable;
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::output::{Page, table};
+use crate::output::{Page, Table, Text};
 use crate::text::{instance, job_name, or_dash, server_ip};
 
 #[derive(Debug, Args)]
@@ -76,12 +76,12 @@ impl PlanArguments {
                 if planned.waits { "when its run has ended" } else { "at once" }.to_owned(),
             ]
         };
-        let mut text = if plan.no_available_instance {
-            "no instance would be available: items keep their owners, and none runs\n".to_owned()
+        let mut text: Text = if plan.no_available_instance {
+            "no instance would be available: items keep their owners, and none runs\n".into()
         } else if plan.moves.is_empty() {
-            "no item would move\n".to_owned()
+            "no item would move\n".into()
         } else {
-            table(&["ITEM", "FROM", "TO", "WHEN"], plan.moves.iter().map(row))
+            Table::new(&["ITEM", "FROM", "TO", "WHEN"], plan.moves.iter().map(row)).into()
         };
         if plan.java_leads {
             text.push_str("a Java instance leads: it moves all items at once, when none runs\n");

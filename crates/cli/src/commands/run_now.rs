@@ -11,7 +11,7 @@ use serde_json::json;
 use super::report;
 use crate::context::{Context, Signed};
 use crate::fault::{Exit, Fault};
-use crate::output::{Page, table};
+use crate::output::{Column, Page, Table, Text};
 use crate::text::{Items, duration, items, job_name, parameter};
 
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ impl Wait {
     ) -> Result<Page, Fault> {
         let Triggered { report, request, .. } = triggered;
         let exit = report::exit(&report);
-        let mut text = report::text(&report);
+        let mut text = Text::from(report::text(&report));
         let Some(deadline) = self.wait else {
             return Ok(Page::new(text, &json!({ "report": report })).ending(exit));
         };
@@ -100,7 +100,7 @@ impl Wait {
         let runs = operations.outcome(&request, deadline).await;
         waiting.finish_and_clear();
         let runs = runs?;
-        text.push_str(&run_table(&runs));
+        text.push(run_table(&runs));
         let document = json!({ "report": report, "runs": runs });
         let exit = if runs.values().all(has_succeeded) { exit } else { Exit::Partly };
         Ok(Page::new(text, &document).ending(exit))
@@ -112,7 +112,7 @@ fn has_succeeded(run: &ItemRun) -> bool {
     matches!(run, ItemRun::Ended { outcome: "succeeded", .. })
 }
 
-fn run_table(runs: &BTreeMap<u32, ItemRun>) -> String {
+fn run_table(runs: &BTreeMap<u32, ItemRun>) -> Table {
     let result = |run: &ItemRun| match run {
         ItemRun::Waiting => "waiting".to_owned(),
         ItemRun::Running { holder } => format!("runs on {holder}"),
@@ -128,7 +128,8 @@ fn run_table(runs: &BTreeMap<u32, ItemRun>) -> String {
         }
         _ => "in a state that this program does not know".to_owned(),
     };
-    table(&["ITEM", "RUN"], runs.iter().map(|(item, run)| vec![item.to_string(), result(run)]))
+    let columns = [Column::plain("ITEM"), Column::state("RUN")];
+    Table::new(&columns, runs.iter().map(|(item, run)| vec![item.to_string(), result(run)]))
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub(crate) struct ExportArguments {
     jobs: Vec<JobName>,
     /// New file for the export [default: the standard output]
     #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    file: Option<PathBuf>,
     /// Format of the export [default: by the extension of the file, otherwise yaml]
     #[arg(long, value_name = "FORM")]
     form: Option<Form>,
@@ -77,7 +77,7 @@ impl ExportArguments {
         let (export, mut left_out) = operations::export(jobs);
         let unread = namespace.unread.iter().filter(|(job, _)| is_meant(job));
         left_out.extend(unread.map(|(job, error)| (job.clone(), error.to_string())));
-        let form = self.form.unwrap_or_else(|| Form::of(self.output.as_deref()));
+        let form = self.form.unwrap_or_else(|| Form::of(self.file.as_deref()));
         let text = form.write(&export)?;
         let entries = left_out.iter().map(|(job, why)| json!({ "job": job, "why": why }));
         let document = json!({
@@ -90,7 +90,7 @@ impl ExportArguments {
             .collect::<String>();
         let exit = if left_out.is_empty() { Exit::Done } else { Exit::Partly };
         // The standard output has to stay a valid export. YAML allows comments, JSON does not.
-        let (shown, beside) = match (&self.output, form) {
+        let (shown, beside) = match (&self.file, form) {
             (Some(path), _) => {
                 write_new(path, &text)?;
                 let jobs = counted(export.jobs.len(), "job");
@@ -114,14 +114,14 @@ fn write_new(path: &Path, text: &str) -> Result<(), Fault> {
     let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = opened.map_err(|error| {
         Fault::usage(format!(
-            "--output {shown} cannot be written: {error}; name a file that does not exist"
+            "--file {shown} cannot be written: {error}; name a file that does not exist"
         ))
     })?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     written.map_err(|error| match std::fs::remove_file(path) {
-        Ok(()) => Fault::refused(format!("--output {shown} cannot be written: {error}")),
+        Ok(()) => Fault::refused(format!("--file {shown} cannot be written: {error}")),
         Err(left) => Fault::refused(format!(
-            "--output {shown} cannot be written: {error}; the incomplete file cannot be removed: {left}"
+            "--file {shown} cannot be written: {error}; the incomplete file cannot be removed: {left}"
         )),
     })
 }
@@ -176,7 +176,7 @@ impl ImportArguments {
             plan_import(&given.jobs, |name| present.stored(name), self.overwrite, &strategies, now);
         let operations = match operations {
             Some(operations) if self.apply => operations,
-            Some(_) | None => return Ok(self.dry_run(&steps, &given)),
+            Some(_) | None => return Ok(self.dry_run(cx, &steps, &given)),
         };
         let bar = cx.progress(steps.len(), "importing");
         let mut report = Report::default();
@@ -201,9 +201,10 @@ impl ImportArguments {
         Ok(Page::new(text, &document).ending(exit))
     }
 
-    fn dry_run(&self, steps: &[ImportStep], given: &Given) -> Page {
+    fn dry_run(&self, cx: &Context<'_>, steps: &[ImportStep], given: &Given) -> Page {
+        let context = cx.connect().context_line().unwrap_or_default();
         let lines = steps.iter().map(|step| one_line(&format!("would {step}")) + "\n");
-        let mut text = given.text() + &lines.collect::<String>();
+        let mut text = context + &given.text() + &lines.collect::<String>();
         let is_kept = |step: &ImportStep| matches!(step.act, ImportAct::Stays { .. });
         if steps.iter().any(is_kept) {
             text.push_str("configurations that differ stay; to replace them, add --overwrite\n");

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use console::Term;
 use operations::{Freshness, LiveNamespace};
 use serde_json::json;
 
@@ -10,7 +9,7 @@ use super::list::job_table;
 use super::signals::Signals;
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
-use crate::output::Page;
+use crate::output::{Page, Text};
 
 /// Shortest time between two lists.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -20,7 +19,7 @@ const TICK: Duration = Duration::from_secs(1);
 const CLEAR: &str = "\u{1b}[H\u{1b}[J";
 
 pub(super) async fn jobs(cx: &Context<'_>) -> Result<Page, Fault> {
-    if cx.is_json() {
+    if !cx.look().is_text() {
         return Err(Fault::usage(
             "--watch is for people; for programs, repeat `ejob jobs --json` without it",
         ));
@@ -31,10 +30,10 @@ pub(super) async fn jobs(cx: &Context<'_>) -> Result<Page, Fault> {
     // A listener that is created for each wait would lose a signal that comes between two waits.
     let mut signals = Signals::listen()?;
     let mut updates = live.updates(INTERVAL);
-    let before = if Term::stdout().is_term() { CLEAR } else { "" };
+    let before = if cx.look().columns.is_some() { CLEAR } else { "" };
     loop {
         // A closed output, such as that of `head`, ends the command like ctrl-c.
-        if cx.write(&format!("{before}{}", list(&live))).is_err() {
+        if cx.write(&format!("{before}{}", list(&live).draw(cx.look()))).is_err() {
             return Ok(Page::new("", &json!(null)));
         }
         tokio::select! {
@@ -48,7 +47,7 @@ pub(super) async fn jobs(cx: &Context<'_>) -> Result<Page, Fault> {
     }
 }
 
-fn list(live: &LiveNamespace) -> String {
+fn list(live: &LiveNamespace) -> Text {
     let list = live.list();
     let age = match live.freshness() {
         Freshness::Current => String::new(),
@@ -59,5 +58,7 @@ fn list(live: &LiveNamespace) -> String {
         }
     };
     let jobs = list.jobs();
-    format!("jobs: {}{age}\n{}", jobs.len(), job_table(jobs.iter().map(|job| &**job)))
+    let mut text = Text::from(format!("jobs: {}{age}\n", jobs.len()));
+    text.push(job_table(jobs.iter().map(|job| &**job)));
+    text
 }

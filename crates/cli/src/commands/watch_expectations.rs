@@ -19,7 +19,7 @@ use super::service::ServiceManager;
 use super::signals::Signals;
 use crate::context::{Context, Reasoned};
 use crate::fault::{Exit, Fault};
-use crate::output::{Page, counted, line, table_on_screen};
+use crate::output::{Column, Page, Table, Text, counted, line};
 use crate::text::{duration, job_name, moment, one_line};
 
 #[derive(Debug, Args)]
@@ -167,12 +167,18 @@ async fn check(cx: &Context<'_>, file: &WatchFile) -> Result<Page, Fault> {
     let found = assess(file, registry, &jobs, Timestamp::now()).await.map_err(store_fault)?;
     let rows: Vec<_> = found.iter().map(row).collect();
     let violated = found.iter().filter(|one| is_violated(one)).count();
-    let mut text = match rows.is_empty() {
-        true => String::new(),
-        false => {
-            table_on_screen(&["JOB", "EXPECTATION", "STATE", "SEVERITY", "SINCE", "WHY"], rows)
-        }
-    };
+    let columns = [
+        Column::plain("JOB"),
+        Column::plain("EXPECTATION"),
+        Column::state("STATE"),
+        Column::state("SEVERITY"),
+        Column::time("SINCE"),
+        Column::text("WHY"),
+    ];
+    let mut text = Text::default();
+    if !rows.is_empty() {
+        text.push(Table::new(&columns, rows));
+    }
     text.push_str(&format!("{}, {violated} violated\n", counted(found.len(), "expectation")));
     for (job, error) in &namespace.unread {
         text.push_str(&line(&format!("job {job} could not be read: {error}")));
@@ -286,9 +292,16 @@ async fn silences(cx: &Context<'_>) -> Result<Page, Fault> {
             })
         })
         .collect();
+    let columns = [
+        Column::plain("JOB"),
+        Column::plain("EXPECTATION"),
+        Column::time("UNTIL"),
+        Column::plain("BY"),
+        Column::text("WHY"),
+    ];
     let text = match rows.is_empty() {
-        true => "no silences\n".to_owned(),
-        false => table_on_screen(&["JOB", "EXPECTATION", "UNTIL", "BY", "WHY"], rows),
+        true => Text::from("no silences\n"),
+        false => Table::new(&columns, rows).into(),
     };
     Ok(Page::new(text, &json!({ "silences": documents })))
 }

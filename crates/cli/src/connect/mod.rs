@@ -1,5 +1,6 @@
 //! Connections to the registry: the options that name it, and the opening of each kind.
 
+mod credentials;
 mod file;
 mod server;
 mod zookeeper;
@@ -15,6 +16,7 @@ use clap::Args;
 use coordination::JobName;
 use reg_center::{MemoryRegistry, RegistryCenter};
 
+pub(crate) use self::credentials::{Chosen, Credentials, SecretSource, split};
 use crate::fault::Fault;
 use crate::security::SecurityArguments;
 use crate::target::{EXAMPLE, REGISTRY, Target};
@@ -46,9 +48,22 @@ pub(crate) struct ConnectArguments {
     /// [env: EJOB_NAMESPACE, not for bench]
     #[arg(long, global = true, value_name = "PATH")]
     namespace: Option<String>,
+    /// Context whose registry and credentials are used: see `ejob context --help`
+    /// [env: EJOB_CONTEXT] [default: the current context, if there is one]
+    #[arg(long, global = true, value_name = "NAME")]
+    context: Option<String>,
+    /// The context in use
+    #[arg(skip)]
+    chosen: Chosen,
     /// File with user:password for ZooKeeper's digest authentication; or set EJOB_DIGEST to
     /// user:password
-    #[arg(long, global = true, env = "EJOB_DIGEST_FILE", value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "EJOB_DIGEST_FILE",
+        value_name = "FILE"
+    )]
     digest_file: Option<PathBuf>,
     /// Variable with `user:password`
     #[arg(skip = DIGEST)]
@@ -56,10 +71,10 @@ pub(crate) struct ConnectArguments {
     #[command(flatten)]
     security: SecurityArguments,
     /// Deadline for connecting
-    #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    #[arg(long, global = true, hide_short_help = true, value_name = "TIME", default_value = "10s", value_parser = duration)]
     connect_timeout: Duration,
     /// Deadline for reading one job, or the list of jobs
-    #[arg(long, global = true, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(long, global = true, hide_short_help = true, value_name = "TIME", default_value = "30s", value_parser = duration)]
     timeout: Duration,
 }
 
@@ -102,25 +117,35 @@ impl ConnectArguments {
     /// Returns the registry that is named, or that of the job file, or the default file. `measured`
     /// is the namespace in ZooKeeper if the registry is to be measured.
     fn named(&self, measured: Option<&str>, in_file: Option<&Target>) -> Result<Target, Fault> {
-        let target = match (given(self.registry.as_ref()), given(self.zookeeper.as_ref())) {
-            (Some(_), Some(_)) => {
+        let context = match &self.chosen {
+            Chosen::None => None,
+            Chosen::Context(context, _) => Some(context),
+            Chosen::Fault(fault) => return Err(fault.clone()),
+        };
+        let address = given(self.registry.as_ref());
+        let target = match (address, given(self.zookeeper.as_ref()), context) {
+            (Some(_), Some(_), _) => {
                 return Err(Fault::usage(format!(
                     "--registry (or {REGISTRY}) and --zookeeper (or {ZOOKEEPER}) are both given; valid is one of them"
                 )));
             }
-            (Some(_), None) if self.namespace.is_some() && measured.is_none() => {
+            (Some(_), None, _) if self.namespace.is_some() && measured.is_none() => {
                 return Err(namespace_beside("--registry"));
             }
-            (Some(address), None) => Target::parse(&address)?,
-            (None, Some(servers)) => {
+            (Some(address), None, _) => Target::parse(&address)?,
+            (None, Some(servers), _) => {
                 let namespace = match measured {
                     Some(namespace) => namespace.to_owned(),
                     None => self.zookeeper_namespace()?,
                 };
                 Target::of_parts(&servers, &namespace)
             }
+            (None, None, Some(_)) if self.namespace.is_some() && measured.is_none() => {
+                return Err(namespace_beside("a context"));
+            }
+            (None, None, Some(context)) => context.target.clone(),
             // A forgotten address must not start a cluster of its own on each host.
-            (None, None) => match (in_file, self.zookeeper_option(measured.is_some())) {
+            (None, None, None) => match (in_file, self.zookeeper_option(measured.is_some())) {
                 (Some(_), _) if self.namespace.is_some() => {
                     return Err(namespace_beside("the registry of the job file"));
                 }
@@ -146,10 +171,14 @@ impl ConnectArguments {
         namespace.map(|_| "--namespace (or EJOB_NAMESPACE)").or_else(|| self.credentials())
     }
 
+    fn has_digest(&self) -> bool {
+        let is_set = std::env::var_os(DIGEST).is_some_and(|value| !value.is_empty());
+        is_set || self.digest_path().is_some()
+    }
+
     /// Returns an option that is given and that has credentials.
     fn credentials(&self) -> Option<&'static str> {
-        let is_set = std::env::var_os(DIGEST).is_some_and(|value| !value.is_empty());
-        if is_set || self.digest_path().is_some() {
+        if self.has_digest() {
             return Some("--digest-file (or EJOB_DIGEST)");
         }
         self.security.given()
@@ -197,55 +226,6 @@ impl ConnectArguments {
 pub(crate) fn secret_file(path: &Path) -> io::Result<String> {
     let text = outbound::read_text(File::open(path)?, MAX_SECRET_KIB)?;
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
-}
-
-/// Source of a secret.
-#[cfg(feature = "console")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SecretSource {
-    Variable(String),
-    File(PathBuf),
-}
-
-/// Credentials of a namespace that a file names.
-#[cfg(feature = "console")]
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Credentials {
-    pub(crate) digest: Option<SecretSource>,
-    pub(crate) tls_ca: Option<PathBuf>,
-    pub(crate) tls_cert: Option<PathBuf>,
-    pub(crate) tls_key: Option<PathBuf>,
-    pub(crate) sasl_user: Option<String>,
-    pub(crate) sasl_password: Option<SecretSource>,
-}
-
-#[cfg(feature = "console")]
-impl ConnectArguments {
-    /// Returns the options of a namespace that a file names: with its own credentials, and with the
-    /// deadlines of the command line.
-    pub(crate) fn with(&self, credentials: Credentials) -> Self {
-        let (digest_file, digest_variable) = split(credentials.digest.clone());
-        Self {
-            registry: None,
-            zookeeper: None,
-            namespace: None,
-            digest_file,
-            digest_variable,
-            security: SecurityArguments::of(credentials),
-            ..self.clone()
-        }
-    }
-}
-
-/// Returns the file and the variable of a secret. No variable has an empty name, so an empty name
-/// stands for none.
-#[cfg(feature = "console")]
-pub(crate) fn split(source: Option<SecretSource>) -> (Option<PathBuf>, String) {
-    match source {
-        Some(SecretSource::File(path)) => (Some(path), String::new()),
-        Some(SecretSource::Variable(name)) => (None, name),
-        None => (None, String::new()),
-    }
 }
 
 /// Refuses a registry that ends with the command, and a default file that no worker has created.

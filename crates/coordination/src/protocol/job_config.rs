@@ -22,7 +22,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `cron` | `None` | Quartz expression, `@every 90s` or `@at TIME`, or several; `None` runs on request only |
+/// | `cron` | `None` | rules such as `0 0/5 * * * ?` or `@every 90s`; `None` runs on request only |
 /// | `time_zone` | `None` | zone of the expression; `None` is the default of the scheduler |
 /// | `excluded_days` | `None` | days without fires: `SAT..SUN,12-25` |
 /// | `not_before`, `not_after` | `None` | times of the first and the last possible fire |

@@ -27,7 +27,8 @@ const MAX_TIME_DIFF: &str = "maxTimeDiff";
 ///
 /// The fields of this project follow those of Java if they are set: `timeZone`, `staticSharding`,
 /// `catchUp`, `excludedDays`, `notBefore`, `notAfter`, `repeatedHour`, `jitterMilliseconds` and
-/// `maxTimeDiff`. Unknown fields of the former document follow at the end. Java instances skip both, but fail on unknown properties.
+/// `maxTimeDiff`. Unknown fields of the former document follow at the end. Java instances skip
+/// both, but fail on unknown properties.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
     json.string("jobName", config.job_name.as_str());

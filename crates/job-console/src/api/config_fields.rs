@@ -12,7 +12,8 @@ use crate::problem::{Answer, Problem};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ConfigFields {
-    /// Rules of the fires: Quartz expressions, `@every 90s`, `@at TIME`; null for a job that runs on request only.
+    /// Rules of the fires, such as `0 0/5 * * * ?` or `@every 90s`; null for a job that runs on
+    /// request only.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "0 0/5 * * * ?")]
     cron: Option<Option<String>>,

@@ -38,8 +38,9 @@ pub use error::JobFileError;
 /// # Keys of a job
 /// - `name`, `sharding_total_count`: required.
 /// - `cron`, `time_zone`, `excluded_days`, `not_before`, `not_after`, `repeated_hour`, `jitter`,
-///   `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`, `monitor_execution`, `static_sharding`, `reconcile_interval`,
-///   `strategy`, `description`, `disabled`, `overwrite`: as in [`JobBuilder`](lite::JobBuilder).
+///   `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`, `monitor_execution`,
+///   `static_sharding`, `reconcile_interval`, `strategy`, `description`, `disabled`, `overwrite`:
+///   as in [`JobBuilder`](lite::JobBuilder).
 /// - `catch_up`: a table with `window` and `max`.
 /// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
 ///   comparison of clocks.

@@ -14,7 +14,8 @@ use jiff::Timestamp;
 /// | [`cron`](Self::cron) | none | the schedule; a job without one runs on request only |
 /// | [`time_zone`](Self::time_zone) | the scheduler's, UTC | time zone of the cron expression |
 /// | [`excluded_days`](Self::excluded_days) | none | days without fires |
-/// | [`not_before`](Self::not_before), [`not_after`](Self::not_after) | none | first and last possible fire |
+/// | [`not_before`](Self::not_before) | none | time of the first possible fire |
+/// | [`not_after`](Self::not_after) | none | time of the last possible fire |
 /// | [`repeated_hour`](Self::repeated_hour) | `later` | occurrences of a time that occurs twice |
 /// | [`jitter`](Self::jitter) | none | bound of the delay of each start |
 /// | [`sharding_item_parameters`](Self::sharding_item_parameters) | none | parameter per item |
@@ -163,7 +164,7 @@ impl JobBuilder {
     ///
     /// let config = JobBuilder::new("poll", 2).every(Duration::from_secs(90)).build()?;
     /// assert_eq!(config.cron.as_deref(), Some("@every 90s"));
-    /// let error = JobBuilder::new("poll", 2).every(Duration::from_millis(10)).build().unwrap_err();
+    /// let error = JobBuilder::new("poll", 2).every(Duration::from_millis(9)).build().unwrap_err();
     /// assert_eq!(error.field, "cron");
     /// # Ok::<(), lite::InvalidConfig>(())
     /// ```

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::output::{Page, table};
+use crate::output::{Page, Table};
 use crate::target::{Target, ZookeeperTarget};
 use measure::Bench;
 use scratch::Scratch;
@@ -92,7 +92,7 @@ impl BenchArguments {
 
     fn page(&self, namespace: &str, measured: &[Summary]) -> Page {
         let headings = ["MEASUREMENT", "ROUNDS", "MIN", "MEDIAN", "MAX"];
-        let text = table(&headings, measured.iter().map(Summary::row));
+        let text = Table::new(&headings, measured.iter().map(Summary::row));
         let document = json!({
             "namespace": namespace,
             "bytes": self.bytes,

@@ -12,9 +12,10 @@ use serde::de::{Deserializer, Error as _};
 use super::Source;
 use super::access::AccessSection;
 use crate::commands::history::{check_exists, has_password, store_options};
-use crate::connect::{Credentials, SecretSource, secret_file};
+use crate::connect::Credentials;
 use crate::context::Context;
 use crate::fault::Fault;
+use crate::reference::Reference;
 use crate::target::Target;
 
 /// A file that names namespaces. Its values are valid one by one.
@@ -46,69 +47,8 @@ struct NamespaceEntry {
     sasl_password: Option<Reference>,
 }
 
-/// A secret, as a job file refers to one: `${env:NAME}` or `${file:/path}`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reference(SecretSource);
-
-impl<'de> Deserialize<'de> for Reference {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        // The text is not repeated: it may be the secret itself.
-        let invalid = || {
-            D::Error::custom(
-                "a secret must not be in the file; valid is ${env:NAME} or ${file:/absolute/path}",
-            )
-        };
-        let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-        match inner.and_then(|inner| inner.split_once(':')) {
-            Some(("env", name)) if !name.is_empty() && !name.contains(['=', '\0', '}']) => {
-                Ok(Self(SecretSource::Variable(name.to_owned())))
-            }
-            Some(("file", path)) if path.starts_with('/') && !path.contains('}') => {
-                Ok(Self(SecretSource::File(PathBuf::from(path))))
-            }
-            _ => Err(invalid()),
-        }
-    }
-}
-
 fn prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Prefix>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
-}
-
-impl Reference {
-    /// Returns the reference as it stands in the file.
-    #[cfg(feature = "oidc")]
-    pub(super) fn text(&self) -> String {
-        match &self.0 {
-            SecretSource::Variable(name) => format!("${{env:{name}}}"),
-            SecretSource::File(path) => format!("${{file:{}}}", path.display()),
-        }
-    }
-
-    fn resolve(&self) -> Result<String, String> {
-        match &self.0 {
-            SecretSource::Variable(name) => {
-                let secret = std::env::var(name).map_err(|_| {
-                    format!("the environment has no variable {name}, or it is not UTF-8")
-                })?;
-                not_empty(secret, || format!("the variable {name}"))
-            }
-            SecretSource::File(path) => {
-                let secret = secret_file(path)
-                    .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-                not_empty(secret, || path.display().to_string())
-            }
-        }
-    }
-}
-
-/// Refuses an empty secret. A connection would go on without credentials.
-fn not_empty(secret: String, place: impl FnOnce() -> String) -> Result<String, String> {
-    match secret.is_empty() {
-        true => Err(format!("{} is empty; valid is the secret", place())),
-        false => Ok(secret),
-    }
 }
 
 impl ConsoleFile {
@@ -160,24 +100,6 @@ impl NamespaceEntry {
                 "registry is memory:, which ends with its process; valid is the address of a registry that workers use",
             ));
         }
-        let options = [
-            (self.digest.is_some(), "digest"),
-            (self.tls_ca.is_some(), "tls_ca"),
-            (self.tls_cert.is_some(), "tls_cert"),
-            (self.tls_key.is_some(), "tls_key"),
-            (self.sasl_user.is_some(), "sasl_user"),
-            (self.sasl_password.is_some(), "sasl_password"),
-        ];
-        let given = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
-        if let (false, Some(option)) = (matches!(target, Target::Zookeeper(_)), given) {
-            return Err(Fault::usage(format!(
-                "{option} is given, which only ZooKeeper has, but the registry is {target}"
-            )));
-        }
-        for (key, secret) in [("digest", &self.digest), ("sasl_password", &self.sasl_password)] {
-            let resolved = secret.as_ref().map_or(Ok(String::new()), Reference::resolve);
-            resolved.map_err(|reason| Fault::usage(format!("{key}: {reason}")))?;
-        }
         let credentials = Credentials {
             digest: self.digest.clone().map(|secret| secret.0),
             tls_ca: self.tls_ca.clone(),
@@ -186,6 +108,16 @@ impl NamespaceEntry {
             sasl_user: self.sasl_user.clone(),
             sasl_password: self.sasl_password.clone().map(|secret| secret.0),
         };
+        if let (false, Some(option)) = (matches!(target, Target::Zookeeper(_)), credentials.first())
+        {
+            return Err(Fault::usage(format!(
+                "{option} is given, which only ZooKeeper has, but the registry is {target}"
+            )));
+        }
+        for (key, secret) in [("digest", &self.digest), ("sasl_password", &self.sasl_password)] {
+            let resolved = secret.as_ref().map_or(Ok(String::new()), Reference::resolve);
+            resolved.map_err(|reason| Fault::usage(format!("{key}: {reason}")))?;
+        }
         let connect = cx.connect().with(credentials);
         let watch = self.watch.as_ref().map(|path| super::watching::read(&folder.join(path)));
         let (name, history, watch) = (self.name.clone(), self.history()?, watch.transpose()?);

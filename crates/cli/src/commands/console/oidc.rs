@@ -6,8 +6,8 @@ use job_console::Access;
 use serde::Deserialize;
 
 use super::access::Grant;
-use super::file::Reference;
 use crate::fault::Fault;
+use crate::reference::Reference;
 
 /// An identity provider that signs users in. Its values are checked when it is applied.
 #[derive(Debug, Deserialize)]
@@ -43,7 +43,7 @@ impl OidcSection {
     pub(super) fn apply(&self, access: Access) -> Result<Access, Fault> {
         let mut oidc = job_console::Oidc::new(&self.issuer, &self.client_id, &self.address)?;
         if let Some(secret) = &self.client_secret {
-            oidc = oidc.client_secret(&secret.text())?;
+            oidc = oidc.client_secret(&secret.to_string())?;
         }
         for scope in &self.scopes {
             oidc = oidc.scope(scope)?;

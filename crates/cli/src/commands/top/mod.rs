@@ -85,7 +85,7 @@ impl Shot {
 
 /// Shows the namespace until `q` or a signal.
 pub(crate) async fn run(cx: &Context<'_>) -> Result<Page, Fault> {
-    if cx.is_json() {
+    if !cx.look().is_text() {
         return Err(Fault::usage("`top` is for people; for programs, repeat `ejob jobs --json`"));
     }
     if !Term::stdout().is_term() || !std::io::stdin().is_terminal() {
@@ -99,7 +99,8 @@ pub(crate) async fn run(cx: &Context<'_>) -> Result<Page, Fault> {
     // A signal that arrives from now on restores the terminal.
     let mut signals = Signals::listen_on_terminal()?;
     let mut screen = Screen::open()?;
-    follow(&mut screen.terminal, &live, &mut signals).await?;
+    let state = State::new(cx.look().has_colors);
+    follow(&mut screen.terminal, state, &live, &mut signals).await?;
     Ok(Page::new("", &json!(null)))
 }
 
@@ -127,12 +128,12 @@ fn unusable(error: std::io::Error) -> Fault {
 
 async fn follow(
     terminal: &mut DefaultTerminal,
+    mut state: State,
     live: &LiveNamespace,
     signals: &mut Signals,
 ) -> Result<(), Fault> {
     let mut updates = live.updates(INTERVAL);
     let mut keys = read_keys();
-    let mut state = State::new(console::colors_enabled());
     let mut shot = Shot::take(live, &state);
     loop {
         terminal.draw(|frame| screen::draw(frame, &state, &shot)).map_err(unusable)?;

@@ -20,9 +20,10 @@ use sharding::StrategyRegistry;
 use super::history::StoreArguments;
 use super::readiness::Readiness;
 use super::signals::Signals;
+use crate::connect::{ConnectArguments, Place};
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::output::{Page, counted, table};
+use crate::output::{Page, Table, Text, counted};
 use crate::target::Target;
 use crate::text::{clean, dialect, duration, server_ip};
 use ending::Ending;
@@ -90,9 +91,10 @@ impl WorkerArguments {
             return Ok(stopped());
         };
         let outlets = outlets?;
-        let Some(scheduler) =
-            signals.unless(self.scheduler(cx, &outlets, file.allow(), in_file.as_ref())).await
-        else {
+        let connect = cx.connect().beside_file(in_file.is_some());
+        let target = self.target(&connect, in_file.as_ref());
+        let scheduler = self.scheduler(cx, &outlets, file.allow(), &connect, target.clone());
+        let Some(scheduler) = signals.unless(scheduler).await else {
             return Ok(stopped());
         };
         let scheduler = match scheduler {
@@ -103,7 +105,7 @@ impl WorkerArguments {
                 return Err(fault);
             }
         };
-        if let Some(open) = signals.unless(cx.open_nodes(None)).await.flatten() {
+        if let Some(open) = signals.unless(cx.open_nodes(&connect, target, None)).await.flatten() {
             tracing::warn!("{open}");
             cx.print_line(&format!("warning: {open}"));
         }
@@ -131,19 +133,30 @@ impl WorkerArguments {
         })
     }
 
+    fn target(
+        &self,
+        connect: &ConnectArguments,
+        in_file: Option<&Target>,
+    ) -> Result<Target, Fault> {
+        let for_hosts = self.server_ip.as_ref().map(|_| "--server-ip");
+        connect.worker_target(for_hosts, in_file)
+    }
+
     async fn scheduler(
         &self,
         cx: &Context<'_>,
         outlets: &Outlets,
         allow: &Allow,
-        in_file: Option<&Target>,
+        connect: &ConnectArguments,
+        target: Result<Target, Fault>,
     ) -> Result<Scheduler, Fault> {
-        let for_hosts = self.server_ip.as_ref().map(|_| "--server-ip");
-        let target = cx.connect().worker_target(for_hosts, in_file)?;
+        let target = target?;
         if let Some(line) = target.notice() {
             cx.print_line(&line);
         }
-        let registry = cx.registry(target, true, Some(self.session_timeout)).await?;
+        let (connect, session_timeout) = (connect.clone(), Some(self.session_timeout));
+        let place = Place { connect, target, may_create: true, session_timeout };
+        let registry = cx.open(place).await?;
         let handlers = with_alerts(ErrorHandlers::default(), allow.outbound());
         let mut builder = outlets.subscribe(Scheduler::builder(registry)).error_handlers(handlers);
         if let Some(ip) = &self.server_ip {
@@ -356,8 +369,8 @@ fn checked(file: &JobFile) -> Page {
         let cron = config.cron.clone().unwrap_or_else(|| "on request".to_owned());
         vec![config.job_name.to_string(), config.sharding_total_count.to_string(), cron]
     });
-    let text = table(&["JOB", "ITEMS", "CRON"], rows);
+    let mut text = Text::from(Table::new(&["JOB", "ITEMS", "CRON"], rows));
     let names: Vec<_> = configs.iter().map(|config| config.job_name.to_string()).collect();
-    let text = format!("{text}{} can be used\n", counted(names.len(), "job"));
+    text.push_str(&format!("{} can be used\n", counted(names.len(), "job")));
     Page::new(text, &json!({ "jobs": names }))
 }

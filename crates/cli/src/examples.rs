@@ -1,0 +1,165 @@
+//! The examples of every command: `--help` shows them, and `docs/ejob.md` lists them.
+
+use clap::builder::StyledStr;
+use clap::{Command, CommandFactory};
+
+use crate::arguments::CommandLine;
+
+/// Command lines with a remark, which may be empty, in the order of `docs/ejob.md`.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("ejob jobs", "all jobs with their states"),
+    ("ejob jobs --server 10.0.0.7", "the jobs of one server"),
+    ("ejob jobs --watch", "the list again after each change"),
+    ("ejob top", "what needs attention, live"),
+    ("ejob job report", "one job: configuration, items, instances"),
+    ("ejob instances", ""),
+    ("ejob servers", ""),
+    ("ejob why report 3", "why item 3 does not run"),
+    ("ejob next report -n 2", ""),
+    ("ejob next --cron \"0 0 3 ? * MON-FRI\" --time-zone Asia/Shanghai", ""),
+    ("ejob audit report", "who changed it, when and why"),
+    ("ejob dump report > report.txt", "the nodes as they are stored, secrets included"),
+    ("ejob history report --outcome failed --from 2h", ""),
+    ("ejob history --counts --from 1d", ""),
+    ("ejob history --events --from 30m", ""),
+    ("ejob plan report --join 10.0.0.8", "which items would move"),
+    ("ejob doctor --twice 5s --least warning", ""),
+    ("ejob health 9184", "is the worker with this metrics port ready?"),
+    ("ejob jobs -o wide", "all columns, whole texts"),
+    ("ejob jobs -o json", "one document, for programs"),
+    ("ejob explain max_time_diff", "type, default and example of a key"),
+    ("ejob trigger report --items 0,2-3 --parameter full --wait 1m --why \"a new export\"", ""),
+    ("ejob rerun import --wait 30s --why \"the disk has room again\"", ""),
+    ("ejob pause report --why \"bad input; ask anna before resuming\"", ""),
+    ("ejob resume report --why \"input repaired\"", ""),
+    ("ejob disable report --items 3 --why \"item 3 has bad data\"", ""),
+    ("ejob enable report --items 3 --why \"the data are repaired\"", ""),
+    ("ejob drain report --server 10.0.0.7 --deadline 10m --why \"kernel update\"", ""),
+    ("ejob enable --server 10.0.0.7 --why \"the update is done\"", ""),
+    ("ejob shutdown report --instance 10.0.0.7@-@12996-24ea6 --why \"item 0 hangs\"", ""),
+    ("ejob config get report", ""),
+    ("ejob config diff report failover=true \"cron=0 0 3 * * ?\"", ""),
+    ("ejob config set report failover=true \"cron=0 0 3 * * ?\" --why \"release 12\"", ""),
+    ("ejob config set report --jobs jobs.toml --why \"release 12\"", ""),
+    ("ejob config former report", ""),
+    ("ejob config restore report --why \"release 12 is withdrawn\"", ""),
+    (
+        "ejob create report-eu --template report sharding_total_count=4 \"cron=0 0 3 * * ?\" --why \"a new region\"",
+        "",
+    ),
+    ("ejob remove import", "shows what would be removed"),
+    ("ejob remove import --confirm import --why \"replaced by report\"", ""),
+    ("ejob remove-server --server 10.0.0.9 --why \"it does not come back\"", ""),
+    ("ejob doctor report --fix", "shows how the findings would be repaired"),
+    ("ejob doctor report --fix --apply --why \"left over after the outage\"", ""),
+    ("ejob export -f jobs.yaml", ""),
+    (
+        "ejob import jobs.yaml --registry sqlite:new.db --apply --why \"move to another registry\"",
+        "",
+    ),
+    ("ejob worker jobs.toml --history sqlite:history.db --metrics-port 9184", ""),
+    ("ejob watch watch.toml --metrics-port 9185", ""),
+    ("ejob console --history sqlite:history.db --listen 127.0.0.1:8080", ""),
+    ("ejob worker jobs.toml --check", ""),
+    ("ejob watch watch.toml --check", ""),
+    ("ejob watch silence report late_after --for 2h --why \"release 12\"", ""),
+    ("ejob watch silences", ""),
+    ("ejob bench --rounds 20", ""),
+    ("ejob console hash", "asks for a password, and prints a line for the file of users"),
+    ("ejob console token", "prints a new token, and its hash for the file of tokens"),
+    ("ejob init", "writes jobs.toml, with comments"),
+    ("ejob init --rust hello", "a project that `cargo run` starts"),
+    ("ejob completions bash > ejob.bash", ""),
+    ("ejob man --dir man1", "a manual page for each command"),
+    (
+        "ejob context add prod --registry zk://zk-1:2181,zk-2:2181/jobs --digest-file /run/secrets/digest",
+        "",
+    ),
+    ("ejob context use prod", "for all commands that name no registry"),
+    ("ejob context list", ""),
+    ("ejob context show prod", ""),
+    ("ejob context remove prod", ""),
+    ("ejob jobs --context prod", "for this command only"),
+];
+
+/// Returns the program with all its commands, each with its examples.
+pub(crate) fn program() -> Command {
+    with_examples(CommandLine::command(), "ejob")
+}
+
+fn with_examples(mut command: Command, path: &str) -> Command {
+    let names: Vec<String> =
+        command.get_subcommands().map(|child| child.get_name().to_owned()).collect();
+    for name in names {
+        let path = format!("{path} {name}");
+        command = command.mut_subcommand(name, |child| with_examples(child, &path));
+    }
+    match path {
+        "ejob" => command.after_help("`ejob COMMAND --help` shows examples of a command."),
+        _ => {
+            let help = help(&command, path);
+            command.after_help(help)
+        }
+    }
+}
+
+fn help(command: &Command, path: &str) -> StyledStr {
+    let header = command.get_styles().get_header();
+    let lines = of_command(path).map(|(line, remark)| match remark {
+        "" => format!("\n  {line}"),
+        remark => format!("\n  # {remark}\n  {line}"),
+    });
+    format!("{header}Examples:{header:#}{}", lines.collect::<String>()).into()
+}
+
+/// Returns the examples of a command and of its subcommands.
+fn of_command(path: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_its = move |line: &str| line.strip_prefix(path).is_some_and(is_end);
+    EXAMPLES.iter().copied().filter(move |(line, _)| is_its(line))
+}
+
+fn is_end(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the paths of all commands, such as `ejob config get`.
+    fn paths(command: &Command, path: &str) -> Vec<String> {
+        let children = command.get_subcommands().filter(|child| child.get_name() != "help");
+        let of_child = |child: &Command| {
+            let path = format!("{path} {}", child.get_name());
+            [vec![path.clone()], paths(child, &path)].concat()
+        };
+        children.flat_map(of_child).collect()
+    }
+
+    #[test]
+    fn each_command_has_an_example_in_its_help() {
+        let all = paths(&program(), "ejob");
+        assert!(all.len() > 30, "{all:?}");
+        for path in all {
+            let words = path.split(' ').chain(["--help"]);
+            let help = program().try_get_matches_from(words).unwrap_err().to_string();
+            let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_default();
+            assert!(examples.contains(&format!("  {path}")), "{path}: {help}");
+        }
+    }
+
+    #[test]
+    fn examples_are_those_of_the_documentation() {
+        let page = include_str!("../../../docs/ejob.md");
+        let (_, section) = page.split_once("\n### Examples\n").unwrap();
+        let (section, _) = section.split_once("\n### ").unwrap();
+        let lines = section.lines().filter(|line| line.starts_with("ejob "));
+        let documented: Vec<_> = lines
+            .map(|line| {
+                let (line, remark) = line.split_once(" # ").unwrap_or((line, ""));
+                (line.trim(), remark.trim())
+            })
+            .collect();
+        assert_eq!(documented, EXAMPLES);
+    }
+}
