@@ -95,9 +95,8 @@ async fn pages_of_the_past_show_which_records_the_history_lacks() {
     let job = JobName::new("job-000").unwrap();
     // The writer takes none meanwhile, so that the queue gets full.
     for n in 0..20_000 {
-        let at = Timestamp::now();
         let event = JobEvent::BecameLeader { term: n };
-        subscriber.on_event(&JobRecord { job: job.clone(), instance: None, at, event });
+        subscriber.on_event(&JobRecord::new(job.clone(), Timestamp::now(), event));
     }
     let dropped = world.history.stats().dropped;
     assert!(dropped > 0, "the queue has room for all");
