@@ -70,18 +70,20 @@ fn s3_several_rules_and_a_period_have_their_fires() {
     fn period<'a>(s: &'a mut Story, field: &'static str, time: &'static str) -> &'a mut Story {
         s.at(3.0).configure(|c| c[field] = json!(time))
     }
-    let good: [(&'static str, fn(&mut Story)); 3] = [
-        ("an interval", |s| {
-            rules(s, "@every 10s").round(1).round(2);
-        }),
-        ("an expression and an interval", |s| {
-            rules(s, "0/20 * * * * ?; @every 20s from 2023-11-14T00:00:10Z").round(1).round(2);
-        }),
-        ("no instance runs a fire before the period", |s| {
-            period(s, "notBefore", "2023-11-15T00:00:00Z").at(90.0);
-        }),
-    ];
-    assert_good(S3, &good);
+    assert_good(
+        S3,
+        &[
+            ("an interval", |s| {
+                rules(s, "@every 10s").round(1).round(2);
+            }),
+            ("an expression and an interval", |s| {
+                rules(s, "0/20 * * * * ?; @every 20s from 2023-11-14T00:00:10Z").round(1).round(2);
+            }),
+            ("no instance runs a fire before the period", |s| {
+                period(s, "notBefore", "2023-11-15T00:00:00Z").at(90.0);
+            }),
+        ],
+    );
     assert_bad(
         S3,
         &[],
