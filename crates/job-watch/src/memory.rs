@@ -304,8 +304,21 @@ pub(crate) fn is_item_suspended(job: &JobSnapshot, item: ShardingItem) -> bool {
     shown.is_disabled() || held
 }
 
+/// Returns the texts that determine the fires. Those that earlier watchers did not know stand at the
+/// end and only if they are set, so that a stored text stays equal.
 fn schedule_text(config: &JobConfig) -> String {
     let JobConfig { cron, time_zone, excluded_days, not_before, not_after, .. } = config;
-    let parts = [cron, time_zone, excluded_days, not_before, not_after, &config.repeated_hour];
-    parts.map(|part| part.as_deref().unwrap_or_default()).join("|")
+    let parts = [cron, time_zone, excluded_days];
+    let mut text = parts.map(|part| part.as_deref().unwrap_or_default()).join("|");
+    let later = [
+        ("not_before", not_before),
+        ("not_after", not_after),
+        ("repeated_hour", &config.repeated_hour),
+    ];
+    for (name, value) in later {
+        if let Some(value) = value {
+            text.push_str(&format!("|{name}={value}"));
+        }
+    }
+    text
 }
