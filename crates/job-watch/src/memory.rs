@@ -304,8 +304,8 @@ pub(crate) fn is_item_suspended(job: &JobSnapshot, item: ShardingItem) -> bool {
     shown.is_disabled() || held
 }
 
-/// Returns the texts that determine the fires. Those that earlier watchers did not know stand at the
-/// end and only if they are set, so that a stored text stays equal.
+/// Returns the texts that determine the fires. Those that earlier watchers did not know stand at
+/// the end and only if they are set, so that a stored text stays equal.
 fn schedule_text(config: &JobConfig) -> String {
     let JobConfig { cron, time_zone, excluded_days, not_before, not_after, .. } = config;
     let parts = [cron, time_zone, excluded_days];
