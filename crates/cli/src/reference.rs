@@ -50,17 +50,17 @@ impl fmt::Display for Reference {
     }
 }
 
-impl Reference {
+impl SecretSource {
     /// Reads the secret. The error is the reason.
-    pub(crate) fn resolve(&self) -> Result<String, String> {
-        match &self.0 {
-            SecretSource::Variable(name) => {
+    pub(crate) fn read(&self) -> Result<String, String> {
+        match self {
+            Self::Variable(name) => {
                 let secret = std::env::var(name).map_err(|_| {
                     format!("the environment has no variable {name}, or it is not UTF-8")
                 })?;
                 not_empty(secret, || format!("the variable {name}"))
             }
-            SecretSource::File(path) => {
+            Self::File(path) => {
                 let secret = secret_file(path)
                     .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
                 not_empty(secret, || path.display().to_string())

@@ -39,6 +39,17 @@ impl Credentials {
         ];
         keys.into_iter().find_map(|(is_given, key)| is_given.then_some(key))
     }
+
+    /// Checks that each secret can be read. The error is the reason, with the key.
+    pub(crate) fn check_secrets(&self) -> Result<(), String> {
+        // A connection without the missing secret would create nodes that everyone can change.
+        for (key, secret) in [("digest", &self.digest), ("sasl_password", &self.sasl_password)] {
+            if let Some(secret) = secret {
+                secret.read().map_err(|reason| format!("{key}: {reason}"))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(feature = "console")]

@@ -51,12 +51,9 @@ impl ContextEntry {
 
     /// Returns the credentials. Secrets that cannot be read are an error.
     pub(crate) fn read_credentials(&self) -> Result<Credentials, String> {
-        // A connection without the missing secret would create nodes that everyone can change.
-        for (key, secret) in [("digest", &self.digest), ("sasl_password", &self.sasl_password)] {
-            let read = secret.as_ref().map_or(Ok(String::new()), Reference::resolve);
-            read.map_err(|reason| format!("{key}: {reason}"))?;
-        }
-        Ok(self.credentials())
+        let credentials = self.credentials();
+        credentials.check_secrets()?;
+        Ok(credentials)
     }
 
     fn credentials(&self) -> Credentials {

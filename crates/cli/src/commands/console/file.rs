@@ -114,10 +114,7 @@ impl NamespaceEntry {
                 "{option} is given, which only ZooKeeper has, but the registry is {target}"
             )));
         }
-        for (key, secret) in [("digest", &self.digest), ("sasl_password", &self.sasl_password)] {
-            let resolved = secret.as_ref().map_or(Ok(String::new()), Reference::resolve);
-            resolved.map_err(|reason| Fault::usage(format!("{key}: {reason}")))?;
-        }
+        credentials.check_secrets().map_err(Fault::usage)?;
         let connect = cx.connect().with(credentials);
         let watch = self.watch.as_ref().map(|path| super::watching::read(&folder.join(path)));
         let (name, history, watch) = (self.name.clone(), self.history()?, watch.transpose()?);
@@ -137,7 +134,7 @@ impl NamespaceEntry {
         }
         let options = store_options("history", url)?;
         check_exists("history", url)?;
-        let password = self.history_password.as_ref().map(Reference::resolve).transpose();
+        let password = self.history_password.as_ref().map(|secret| secret.0.read()).transpose();
         match password.map_err(|reason| Fault::usage(format!("history_password: {reason}")))? {
             Some(password) => Ok(Some(options.password(password))),
             None => Ok(Some(options)),
@@ -186,7 +183,7 @@ mod tests {
             let line = format!("digest = \"{reference}\"");
             let entry = "[[namespaces]]\nname = \"a\"\nregistry = \"sqlite:a.db\"\n";
             let file = ConsoleFile::parse(&format!("{entry}{line}")).unwrap();
-            file.namespaces[0].digest.clone().unwrap().resolve()
+            file.namespaces[0].digest.clone().unwrap().0.read()
         };
         assert_eq!(text(&format!("${{file:{}}}", file.path().display())).unwrap(), "s3cret");
         assert_eq!(text("${env:CARGO_PKG_NAME}").unwrap(), "cli");
