@@ -1,19 +1,15 @@
 //! `ejob` as people use it: on a terminal, with contexts, and with completions of the shell.
 
-use std::fs::{File, OpenOptions};
-use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use job_types::JobFile;
 use lite::Scheduler;
 use reg_center_sqlite::{SqliteCenter, SqliteOptions};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
 
-use super::support::{document, within};
+use super::support::{PATIENCE, document, terminal, within};
 
 const JOBS: &str = "[[jobs]]\nname = 'report'\nsharding_total_count = 2\n\
     description = 'a description that is longer than the rest of a narrow terminal'\n\
@@ -50,22 +46,18 @@ fn failed(mut command: Command) -> (i32, String) {
 
 /// Returns the output of a command on a terminal.
 fn on_terminal(mut command: Command, columns: u16) -> String {
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&terminal).unwrap();
-    unlockpt(&terminal).unwrap();
-    let name = ptsname(&terminal, Vec::new()).unwrap();
-    let name = std::ffi::OsStr::from_bytes(name.as_bytes());
-    let for_child = OpenOptions::new().read(true).write(true).open(name).unwrap();
-    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    tcsetwinsize(&for_child, size).unwrap();
+    let (terminal, for_child) = terminal::open(columns);
     let mut child = command.env("TERM", "xterm").stdout(for_child).spawn().unwrap();
     // It has the terminal, which must close with the child.
     drop(command);
-    let mut terminal = File::from(terminal);
-    let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
-    // The read fails once no process has the terminal open.
-    while let Ok(n @ 1..) = terminal.read(&mut buffer) {
-        text.extend_from_slice(&buffer[..n]);
+    let parts = terminal::output_of(terminal);
+    let mut text = Vec::new();
+    loop {
+        match parts.recv_timeout(PATIENCE) {
+            Ok(part) => text.extend(part),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => panic!("no end: {}", String::from_utf8_lossy(&text)),
+        }
     }
     assert!(child.wait().unwrap().success());
     String::from_utf8(text).unwrap().replace("\r\n", "\n")

@@ -2,6 +2,7 @@
 
 #[path = "../../../operations/tests/support/accident.rs"]
 pub(crate) mod accident;
+pub(crate) mod terminal;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
