@@ -6,7 +6,10 @@ use std::time::Duration;
 use coordination::{FireTime, InvalidConfig, JobConfig, ScheduleLookup};
 use jiff::Timestamp;
 use sharding::StrategyRegistry;
-use trigger::{CronCaveat, Jitter, JitterError, JobSchedule, Schedule, ScheduleTexts, Zone};
+use trigger::{
+    CronCaveat, InvalidScheduleText, Jitter, JitterError, JobSchedule, Schedule, ScheduleTexts,
+    Zone,
+};
 
 /// A schedule that tasks can share.
 pub(crate) type SharedSchedule = Arc<dyn Schedule>;
@@ -24,21 +27,11 @@ pub(crate) fn check(
     if let Some(caveat) = timing.as_ref().and_then(|timing| timing.caveat(now)) {
         return Err(caveat);
     }
-    match (timing, &config.cron) {
-        (Some(timing), Some(cron)) if timing.schedule.next_after(now).is_none() => {
-            let limits = [
-                ("excluded_days", &config.excluded_days),
-                ("not_before", &config.not_before),
-                ("not_after", &config.not_after),
-            ];
-            let limits = limits.into_iter().filter_map(|(field, value)| {
-                value.as_ref().map(|value| format!(", {field} being {value:?}"))
-            });
-            let limits: String = limits.collect();
-            let valid = format!("rules that fire after {now}; these never do{limits}");
-            Err(InvalidConfig::new("cron", format!("{cron:?}"), valid))
+    match timing {
+        Some(timing) => {
+            texts_of(config).check_fires_after(&*timing.schedule, now).map_err(invalid_text)
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -87,6 +80,10 @@ fn schedule_of(
     config: &JobConfig,
     default_zone: &Zone,
 ) -> Result<Option<JobSchedule>, InvalidConfig> {
+    texts_of(config).schedule(default_zone).map_err(invalid_text)
+}
+
+fn texts_of(config: &JobConfig) -> ScheduleTexts<'_> {
     let mut texts = ScheduleTexts::default();
     texts.cron = config.cron.as_deref();
     texts.time_zone = config.time_zone.as_deref();
@@ -94,8 +91,11 @@ fn schedule_of(
     texts.not_before = config.not_before.as_deref();
     texts.not_after = config.not_after.as_deref();
     texts.repeated_hour = config.repeated_hour.as_deref();
-    let schedule = texts.schedule(default_zone);
-    schedule.map_err(|error| InvalidConfig::new(error.field, error.value, error.valid))
+    texts
+}
+
+fn invalid_text(error: InvalidScheduleText) -> InvalidConfig {
+    InvalidConfig::new(error.field, error.value, error.valid)
 }
 
 /// Returns a lookup of the fires of a configuration. A configuration without a time zone uses

@@ -5,7 +5,7 @@ use std::time::Duration;
 use coordination::{InvalidConfig, JobConfig};
 use jiff::Timestamp;
 use sharding::StrategyRegistry;
-use trigger::{Jitter, JobSchedule, ScheduleTexts, Zone};
+use trigger::{InvalidScheduleText, Jitter, JobSchedule, ScheduleTexts, Zone};
 
 /// Returns the schedule of a configuration; `None` for a job that runs on request only.
 ///
@@ -23,6 +23,10 @@ use trigger::{Jitter, JobSchedule, ScheduleTexts, Zone};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn schedule_of(config: &JobConfig) -> Result<Option<JobSchedule>, InvalidConfig> {
+    texts_of(config).schedule(&Zone::utc()).map_err(invalid_text)
+}
+
+fn texts_of(config: &JobConfig) -> ScheduleTexts<'_> {
     let mut texts = ScheduleTexts::default();
     texts.cron = config.cron.as_deref();
     texts.time_zone = config.time_zone.as_deref();
@@ -30,8 +34,11 @@ pub fn schedule_of(config: &JobConfig) -> Result<Option<JobSchedule>, InvalidCon
     texts.not_before = config.not_before.as_deref();
     texts.not_after = config.not_after.as_deref();
     texts.repeated_hour = config.repeated_hour.as_deref();
-    let schedule = texts.schedule(&Zone::utc());
-    schedule.map_err(|error| InvalidConfig::new(error.field, error.value, error.valid))
+    texts
+}
+
+fn invalid_text(error: InvalidScheduleText) -> InvalidConfig {
+    InvalidConfig::new(error.field, error.value, error.valid)
 }
 
 /// Checks the schedule of a stored configuration, for a view.
@@ -68,19 +75,8 @@ pub fn validate(
             InvalidConfig::new("jitter", format!("{:?}", error.bound), error.valid)
         })?;
     }
-    if schedule.is_some_and(|schedule| schedule.next_after(now).is_none()) {
-        let limits = [
-            ("excluded_days", &config.excluded_days),
-            ("not_before", &config.not_before),
-            ("not_after", &config.not_after),
-        ];
-        let limits = limits.into_iter().filter_map(|(field, value)| {
-            value.as_ref().map(|value| format!(", {field} being {value:?}"))
-        });
-        let limits: String = limits.collect();
-        let valid = format!("rules that fire after {now}; these never do{limits}");
-        let cron = config.cron.as_deref().unwrap_or_default();
-        return Err(InvalidConfig::new("cron", format!("{cron:?}"), valid));
+    match schedule {
+        Some(schedule) => texts_of(config).check_fires_after(&schedule, now).map_err(invalid_text),
+        None => Ok(()),
     }
-    Ok(())
 }

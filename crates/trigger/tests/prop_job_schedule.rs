@@ -255,6 +255,20 @@ fn texts_of_a_configuration_name_the_invalid_field() {
 }
 
 #[test]
+fn schedule_without_a_further_fire_names_its_limits() {
+    let mut texts = texts("@every 1h");
+    texts.not_after = Some("2026-01-01T00:00:00Z");
+    let schedule = texts.schedule(&Zone::utc()).unwrap().unwrap();
+    let check = |now: &str| texts.check_fires_after(&schedule, now.parse().unwrap());
+    assert_eq!(check("2025-12-31T23:59:59Z"), Ok(()));
+    assert_eq!(
+        check("2026-01-01T00:00:00Z").unwrap_err().to_string(),
+        "cron is \"@every 1h\"; valid is rules that fire after 2026-01-01T00:00:00Z; these never \
+         do, not_after being \"2026-01-01T00:00:00Z\""
+    );
+}
+
+#[test]
 fn texts_of_a_configuration_determine_all_parts() {
     let mut texts = texts("0 30 1 * * ?; @every 12h");
     texts.time_zone = Some("America/New_York");

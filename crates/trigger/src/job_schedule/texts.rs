@@ -1,6 +1,9 @@
 //! The schedule of a job from the texts of its configuration.
 
+use jiff::Timestamp;
+
 use crate::excluded_days::ExcludedDays;
+use crate::schedule::Schedule;
 use crate::zone::{OverlapPolicy, Zone};
 
 use super::JobSchedule;
@@ -103,13 +106,35 @@ impl ScheduleTexts<'_> {
         }
         Ok(Some(schedule))
     }
+
+    /// Checks that the schedule of these texts has a fire after an instant.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidScheduleText`] names the rules, and the texts that limit them.
+    pub fn check_fires_after(
+        &self,
+        schedule: &(impl Schedule + ?Sized),
+        now: Timestamp,
+    ) -> Result<(), InvalidScheduleText> {
+        if schedule.next_after(now).is_some() {
+            return Ok(());
+        }
+        let limits = [
+            ("excluded_days", self.excluded_days),
+            ("not_before", self.not_before),
+            ("not_after", self.not_after),
+        ];
+        let limits = limits
+            .into_iter()
+            .filter_map(|(field, value)| value.map(|value| format!(", {field} being {value:?}")));
+        let limits: String = limits.collect();
+        let valid = format!("rules that fire after {now}; these never do{limits}");
+        Err(InvalidScheduleText::new("cron", self.cron.unwrap_or_default(), valid))
+    }
 }
 
-fn time(
-    field: &'static str,
-    text: &str,
-    zone: &Zone,
-) -> Result<jiff::Timestamp, InvalidScheduleText> {
+fn time(field: &'static str, text: &str, zone: &Zone) -> Result<Timestamp, InvalidScheduleText> {
     parse_time(text, zone).map_err(|reason| {
         let valid = format!(
             "a time such as 2026-12-24T09:00:00 or 2026-12-24T09:00:00Z (the text {reason})"
