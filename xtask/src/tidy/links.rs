@@ -75,13 +75,18 @@ fn text_lines(page: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// Returns the targets of a page's links, with their lines. Links in code are none.
 pub(crate) fn links(page: &str) -> Vec<(usize, &str)> {
+    links_with_rest(page).into_iter().map(|(line, target, _)| (line, target)).collect()
+}
+
+/// Returns the same with the rest of the line behind each link.
+pub(super) fn links_with_rest(page: &str) -> Vec<(usize, &str, &str)> {
     let mut found = Vec::new();
     for (number, line) in text_lines(page) {
         let starts = line.match_indices("](").map(|(start, mark)| start + mark.len());
         // An odd number of back-ticks before a position is inside of code.
         let starts = starts.filter(|start| line[..*start].matches('`').count() % 2 == 0);
         let targets = starts.filter_map(|start| line[start..].split_once(')'));
-        found.extend(targets.map(|(target, _)| (number, target)));
+        found.extend(targets.map(|(target, rest)| (number, target, rest)));
     }
     found
 }

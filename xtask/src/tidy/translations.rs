@@ -1,8 +1,10 @@
 //! Chinese pages: each names its English original, and the text of it that was translated.
 
+use std::path::Path;
+
 use super::Violation;
 use super::files::Source;
-use super::links::{links, target};
+use super::links::{is_external, links, links_with_rest, target};
 use crate::download::sha256;
 
 /// Folder of the Chinese pages.
@@ -14,15 +16,68 @@ const DIGITS: usize = 12;
 const NO_ORIGIN: &str =
     "Chinese page does not begin with `<!-- Translation of PAGE.md, SHA-256 DIGITS -->`";
 
+/// Label behind a link to an English page: in brackets of its own, or the last word in the brackets
+/// of the link. In a list of links, the label of the last one counts for all.
+const LABELS: [&str; 3] = ["（英文）", "，英文）", "、["];
+
 /// Checks that the original of each Chinese page exists, has not changed since, and has the same
-/// blocks of code. Chinese pages lead to Chinese pages where there are any.
+/// blocks of code, with Chinese comments. Chinese pages lead to Chinese pages where there are any,
+/// and label the others.
 pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
     let is_page = |source: &&Source| !source.is_rust() && source.path.starts_with(FOLDER);
     let pages: Vec<&Source> = sources.iter().filter(is_page).collect();
     let mut found: Vec<Violation> =
         pages.iter().filter_map(|page| outdated(page, sources)).collect();
+    found.extend(pages.iter().flat_map(|page| english_comments(page)));
     found.extend(pages.iter().flat_map(|page| english_links(page, &pages)));
+    found.extend(pages.iter().flat_map(|page| unlabelled_links(page)));
     found
+}
+
+/// Returns the links to English pages that no label follows. The link to its own original names the
+/// language.
+fn unlabelled_links(page: &Source) -> Vec<Violation> {
+    let of_page = page.text.lines().next().and_then(origin).map(|(path, _)| path.to_owned());
+    let is_english = |link: &str| {
+        let target = target(&page.path, link);
+        let is_page = Path::new(&target).extension().is_some_and(|extension| extension == "md");
+        let is_own = of_page.as_ref() == Some(&target);
+        is_page && !is_external(link) && !is_own && !target.starts_with(FOLDER)
+    };
+    let is_labelled = |rest: &str| LABELS.iter().any(|label| rest.starts_with(label));
+    let english = links_with_rest(&page.text).into_iter().filter(|(_, link, _)| is_english(link));
+    let rule = "link to an English page is not followed by `（英文）`";
+    english
+        .filter(|(_, _, rest)| !is_labelled(rest))
+        .map(|(line, link, _)| Violation::new(&page.path, line, rule, link))
+        .collect()
+}
+
+/// Returns the comments in blocks of code that have no Chinese character.
+fn english_comments(page: &Source) -> Vec<Violation> {
+    let lines = blocks(&page.text).into_iter().flat_map(|(first, lines)| {
+        let fence = lines[0];
+        (first..).zip(lines).map(move |(line, text)| (line, text, code_of(fence, text).len()))
+    });
+    let rule = "comment in a block of code is not translated";
+    lines
+        .filter(|(_, text, code)| code < &text.len() && text[*code..].is_ascii())
+        .map(|(line, text, _)| Violation::new(&page.path, line, rule, text))
+        .collect()
+}
+
+/// Returns a line of a block of code up to the mark of its comment, which is translated: a comment
+/// is a line of its own, or two spaces are before it.
+fn code_of<'a>(fence: &str, line: &'a str) -> &'a str {
+    let mark = match fence.trim_start_matches('`') {
+        "sh" | "toml" => "  # ",
+        language if language.starts_with("rust") => "  // ",
+        _ => return line,
+    };
+    let own = mark.trim_start();
+    let comment =
+        if line.starts_with(own) { Some(0) } else { line.find(mark).map(|start| start + 2) };
+    comment.map_or(line, |start| &line[..start + own.len()])
 }
 
 /// Returns the links to English pages that are translated. The link to its own original is none of
@@ -68,10 +123,14 @@ fn outdated(page: &Source, sources: &[Source]) -> Option<Violation> {
         let (n, of) = (of_page.len(), of_original.len());
         return violation(format!("page has {n} blocks of code, and {path} has {of}"));
     }
-    // Commands and output are the same in every language.
+    // Commands and output are the same in every language. Only comments are translated.
+    let code = |block: &[&'_ str]| -> Vec<String> {
+        block.iter().map(|line| code_of(block[0], line).to_owned()).collect()
+    };
     let mut pairs = of_page.iter().zip(&of_original);
-    let (line, _) =
-        pairs.find(|((_, block), (_, original))| block != original).map(|pair| pair.0)?;
+    let (line, _) = pairs
+        .find(|((_, block), (_, original))| code(block) != code(original))
+        .map(|pair| pair.0)?;
     let rule = format!("block of code differs from that of {path}");
     Some(Violation::new(&page.path, *line, rule, ""))
 }
@@ -150,6 +209,52 @@ mod tests {
             let found = rules(original, &format!("{first}{text}"));
             assert_eq!(found, Vec::from_iter(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn comments_in_code_are_translated() {
+        let original = "```sh\nejob jobs  # all\n# one\necho '# a'\n```\n```text\n# b\n```\n";
+        let first = format!("<!-- Translation of docs/a.md, SHA-256 {} -->\n", digest(original));
+        let translated = original.replace("# all", "# 全部").replace("# one", "# 一个");
+        let english =
+            |line| format!("docs/zh/a.md:{line} comment in a block of code is not translated");
+        let differs = || "docs/zh/a.md:2 block of code differs from that of docs/a.md".to_owned();
+        let rows = [
+            (translated.clone(), vec![]),
+            (original.to_owned(), vec![english(3), english(4)]),
+            (translated.replace("  # 全部", ""), vec![differs()]),
+            (translated.replace("ejob", "list"), vec![differs()]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(rules(original, &format!("{first}{text}")), expected, "{text}");
+        }
+        assert_eq!(code_of("```rust,no_run", "// a"), "// ");
+        assert_eq!(code_of("```rust", "# Ok::<(), ()>(())"), "# Ok::<(), ()>(())");
+    }
+
+    #[test]
+    fn links_to_english_pages_are_labelled() {
+        let found = |text: &str| -> Vec<String> {
+            let first = format!("<!-- Translation of docs/a.md, SHA-256 {ABC} -->");
+            let page = Source { path: "docs/zh/a.md".to_owned(), text: format!("{first}\n{text}") };
+            let found = unlabelled_links(&page);
+            found.iter().map(|found| format!("{}: {}", found.line, found.text)).collect()
+        };
+        let accepted = [
+            "[English](../a.md) [b](b.md#x) [c](../../crates/c) [d](https://example.com/d.md)",
+            "[b](../b.md#x)（英文）",
+            "（见 [b](../b.md)，英文）",
+            "[b](../b.md)、[c](../c.md)（英文）",
+        ];
+        for text in accepted {
+            assert_eq!(found(text), Vec::<String>::new(), "{text}");
+        }
+        for text in
+            ["[b](../b.md)", "[b](../b.md)（见英文）", "[c](../c.md)（英文） [b](../b.md)。"]
+        {
+            assert_eq!(found(text), ["2: ../b.md"], "{text}");
+        }
+        assert_eq!(found("[b](../b.md)、[c](../c.md)"), ["2: ../c.md"]);
     }
 
     #[test]
