@@ -1145,7 +1145,7 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
             "a job with live instances",
             &[&["remove", "live", "--confirm", "live"], &why[..]].concat(),
             1,
-            "instances of job live are alive: 10.0.0.2@-@2; shut them down first, or force the removal",
+            "instances of job live are alive: 10.0.0.2@-@2; shut them down first with `ejob shutdown live --why TEXT`, or add --force",
         ),
         (
             "confirmation",
