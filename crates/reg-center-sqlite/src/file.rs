@@ -113,11 +113,7 @@ fn prepare(db: &mut Connection, options: &SqliteOptions) -> Result<(), OpenError
         let cause = format!("its file system does not support WAL, the journal mode stays {mode}");
         return Err(OpenError::File { path: path.to_owned(), cause });
     }
-    let synchronous = match options.durability {
-        Durability::Full => "FULL",
-        Durability::Normal => "NORMAL",
-    };
-    db.pragma_update(None, "synchronous", synchronous).map_err(sql)?;
+    set_durability(db, options.durability).map_err(sql)?;
     if let Some(bytes) = options.max_bytes {
         let page: u32 = db.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(sql)?;
         let pages = u32::try_from(bytes / u64::from(page)).unwrap_or(u32::MAX);
@@ -131,6 +127,15 @@ fn prepare(db: &mut Connection, options: &SqliteOptions) -> Result<(), OpenError
     txn.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
     txn.pragma_update(None, "user_version", FORMAT).map_err(sql)?;
     txn.commit().map_err(sql)
+}
+
+/// Sets the durability of the following transactions. Fails within a transaction.
+pub(crate) fn set_durability(db: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    let synchronous = match durability {
+        Durability::Full => "FULL",
+        Durability::Normal => "NORMAL",
+    };
+    db.pragma_update(None, "synchronous", synchronous)
 }
 
 /// Returns true if the database has the tables of a registry, false if it is empty.

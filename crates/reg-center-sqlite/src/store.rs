@@ -9,7 +9,7 @@ use crate::change_signal::ChangeSignal;
 use crate::file::{self, FileId};
 use crate::process::ProcessName;
 use crate::tables::{Tables, from_sql, to_sql};
-use crate::{OpenError, SqliteOptions};
+use crate::{Durability, OpenError, SqliteOptions};
 
 /// An access to the file that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub(crate) trait Store: Send {
 pub(crate) struct SqliteStore {
     options: SqliteOptions,
     db: Connection,
+    /// Durability of the next transaction of `db`, if it is not set before.
+    durability: Durability,
     file: FileId,
     signal: ChangeSignal,
     process: Option<ProcessName>,
@@ -89,7 +91,9 @@ impl SqliteStore {
     pub(crate) fn open(options: SqliteOptions) -> std::result::Result<Self, OpenError> {
         let (db, file) = file::open_or_create(&options)?;
         let (signal, process) = (ChangeSignal::open(options.path()), ProcessName::own());
-        Ok(Self { options, db, file, signal, process, session: None, data_version: 0 })
+        let durability = options.durability;
+        let (session, data_version) = (None, 0);
+        Ok(Self { options, db, durability, file, signal, process, session, data_version })
     }
 
     /// Fails if the path no longer names the open file: writes to it would be lost.
@@ -103,7 +107,15 @@ impl SqliteStore {
     }
 
     fn write(&mut self) -> Result<Transaction<'_>> {
+        self.write_with(self.options.durability)
+    }
+
+    fn write_with(&mut self, durability: Durability) -> Result<Transaction<'_>> {
         self.check_file()?;
+        if self.durability != durability {
+            file::set_durability(&self.db, durability)?;
+            self.durability = durability;
+        }
         Ok(self.db.transaction_with_behavior(TransactionBehavior::Immediate)?)
     }
 
@@ -121,6 +133,7 @@ impl Store for SqliteStore {
         let opened = file::open_existing(&self.options);
         let (db, file) = opened.map_err(|error| not_done(error.to_string()))?;
         (self.db, self.file, self.data_version) = (db, file, 0);
+        self.durability = self.options.durability;
         Ok(())
     }
 
@@ -138,7 +151,9 @@ impl Store for SqliteStore {
     }
 
     fn beat(&mut self, session: SessionId) -> Result<()> {
-        let txn = self.write()?;
+        // A loss of power ends the session anyway. A wait for the disk would hold the lock of the
+        // file, and a process that is stopped meanwhile would block all others.
+        let txn = self.write_with(Durability::Normal)?;
         let raise = "UPDATE session SET beat = beat + 1 WHERE id = ?1";
         if txn.execute(raise, [session.0])? == 0 {
             return Err(Failure::SessionOver);
@@ -288,5 +303,27 @@ fn not_done(cause: String) -> Failure {
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
         Self::NotDone(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_beats_do_not_wait_for_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = SqliteOptions::new(folder.path().join("registry.db"));
+        let mut store = SqliteStore::open(options).unwrap();
+        let session = store.open_session(Duration::from_secs(10)).unwrap();
+        let synchronous = |store: &SqliteStore| {
+            store.db.pragma_query_value(None, "synchronous", |row| row.get::<_, i32>(0)).unwrap()
+        };
+        let (normal, full) = (1, 2);
+        assert_eq!(synchronous(&store), full);
+        store.beat(session).unwrap();
+        assert_eq!(synchronous(&store), normal);
+        store.commit(session, &[]).unwrap();
+        assert_eq!(synchronous(&store), full);
     }
 }
