@@ -154,9 +154,9 @@ impl Table {
 
     /// Draws the rows, columns two spaces apart, without trailing spaces.
     ///
-    /// On a terminal that is too narrow, times are shown by their age, then columns without values
-    /// are left out, then sentences are shown below their rows. Then extra columns are left out, and
-    /// at last cells are cut; the last line names both.
+    /// On a terminal that is too narrow, times are shown by their age. Then columns without values
+    /// are left out, and sentences are shown below their rows. Then extra columns are left out,
+    /// and at last cells are cut; the last line names both.
     pub(super) fn draw(&self, look: Look) -> String {
         let mut fitted = Fitted::new(self, false, look);
         let mut remark = String::new();
@@ -284,8 +284,8 @@ impl Fitted {
         self.columns.remove(at)
     }
 
-    /// Narrows the columns until the table fits, the widest of those first whose turn it is. Returns
-    /// true if a column became narrower.
+    /// Narrows the columns until the table fits, the widest of those first whose turn it is.
+    /// Returns true if a column became narrower.
     fn cut_to(&mut self, width: usize) -> bool {
         let before = self.width();
         for turn in 0..=LAST_TURN {
