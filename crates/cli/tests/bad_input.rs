@@ -1200,6 +1200,7 @@ fn settle(folder: &Path, address: &str, options: &[&str]) {
         .stderr(Stdio::null());
     let mut worker = Running(worker.spawn().unwrap());
     let mut lines = BufReader::new(worker.0.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with(&format!("registry: zk://{address}/")));
     assert_eq!(lines.next().unwrap().unwrap(), "ready: a on server 10.0.0.1");
     let id = worker.0.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
