@@ -68,7 +68,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ejob console hash", "asks for a password, and prints a line for the file of users"),
     ("ejob console token", "prints a new token, and its hash for the file of tokens"),
     ("ejob init", "writes jobs.toml, with comments"),
-    ("ejob init --rust hello", "a project that `cargo run` starts"),
+    ("ejob init --rust ../hello --path .", "in a checkout: a project that `cargo run` starts"),
     ("ejob completions bash > ejob.bash", ""),
     ("ejob man --dir man1", "a manual page for each command"),
     (

@@ -137,8 +137,8 @@ fn list() -> Page {
     let columns = [
         Column::name("FIELD"),
         Column::plain("SCOPE"),
-        Column::text("DEFAULT"),
-        Column::text("TYPE"),
+        Column::plain("DEFAULT"),
+        Column::plain("TYPE"),
     ];
     let row = |field: Field| {
         let name = field.path.strip_prefix("jobs.").unwrap_or(field.path);

@@ -119,6 +119,13 @@ impl From<operations::Error> for Fault {
                 return Self::not_found(format!("{error}; `ejob jobs` lists the existing ones"));
             }
             Error::NoSuch { .. } => Exit::NotFound,
+            Error::InstancesAlive { job, instances } => {
+                return Self::refused(format!(
+                    "instances of job {job} are alive: {}; shut them down first with \
+                     `ejob shutdown {job} --why TEXT`, or add --force",
+                    instances.join(", ")
+                ));
+            }
             Error::Name(_) | Error::NothingNamed | Error::Invalid(_) => Exit::Usage,
             Error::ParameterTooLarge { .. } => return Self::usage(format!("--{error}")),
             Error::InvalidAuthorOrReason { .. } => {
@@ -133,7 +140,6 @@ impl From<operations::Error> for Fault {
             | Error::Unreadable { .. }
             | Error::NewerRecord { .. }
             | Error::NotConfirmed { .. }
-            | Error::InstancesAlive { .. }
             | Error::Remains { .. }
             | Error::NotSupported { .. } => Exit::Partly,
             _ => Exit::Partly,

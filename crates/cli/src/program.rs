@@ -270,9 +270,16 @@ fn refuse(
     let what = one_line(first.trim().trim_start_matches("error: "));
     let help = help_of(arguments);
     let is_one_of = |kinds: &[ErrorKind]| kinds.contains(&error.kind());
+    let word = arguments.get(1).and_then(|word| word.to_str());
+    let is_console = cfg!(not(feature = "console")) && word == Some("console");
     let no_command =
         [ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ErrorKind::MissingSubcommand];
-    let fault = if is_one_of(&no_command) {
+    let fault = if is_console {
+        Fault::usage(
+            "this ejob was built without the console; install one that has it with \
+             `cargo install --path crates/cli --features console`",
+        )
+    } else if is_one_of(&no_command) {
         Fault::usage(format!("a command is missing; `{help}` lists them"))
     } else if is_one_of(&[ErrorKind::InvalidValue, ErrorKind::ValueValidation]) {
         // These errors name the valid values, so the hint to the help is omitted.

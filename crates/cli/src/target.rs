@@ -147,7 +147,7 @@ impl Target {
                 reason = "every other registry is opened by its address alone"
             )
         )]
-        match Address::parse(text).map_err(|error| error.to_string())? {
+        match Address::parse(text).map_err(|error| with_remedy(&error.to_string()))? {
             Address::Memory => Ok(Self::Memory),
             Address::Sqlite(options) => Ok(Self::File(RegistryFile { options, is_default: false })),
             Address::Zookeeper { .. } => {
@@ -185,22 +185,21 @@ impl Target {
         Ok(Self::File(RegistryFile { options, is_default: true }))
     }
 
-    /// Returns what the user of a worker should know of the registry; `None` for one that several
-    /// hosts share.
-    pub(crate) fn notice(&self) -> Option<String> {
+    /// Returns what the user of a worker should know of the registry.
+    pub(crate) fn notice(&self) -> String {
         match self {
-            Self::Zookeeper(_) | Self::Server(_) => None,
-            Self::File(file) if file.is_default => Some(format!(
+            Self::Zookeeper(_) | Self::Server(_) => format!("registry: {self}"),
+            Self::File(file) if file.is_default => format!(
                 "registry: {}, single host only; for several hosts give --registry ADDRESS, such as {EXAMPLE}",
                 file.path().display()
-            )),
-            Self::File(file) => {
-                Some(format!("registry: {}, single host only", file.path().display()))
-            }
-            Self::Memory => Some(
-                "registry: memory of this process; it ends with it, and `ejob` commands cannot read it"
-                    .to_owned(),
             ),
+            Self::File(file) => {
+                format!("registry: {}, single host only", file.path().display())
+            }
+            Self::Memory => {
+                "registry: memory of this process; it ends with it, and `ejob` commands cannot read it"
+                    .to_owned()
+            }
         }
     }
 
@@ -221,6 +220,17 @@ impl fmt::Display for Target {
             Self::Server(target) => target.address.fmt(f),
             Self::Memory => f.write_str("memory:"),
         }
+    }
+}
+
+/// Adds how to install a program with a missing feature to the error of an address.
+fn with_remedy(error: &str) -> String {
+    let feature = error.split_once("was built without the feature `").map(|(_, rest)| rest);
+    match feature.and_then(|rest| rest.strip_suffix('`')) {
+        None => error.to_owned(),
+        Some(feature) => format!(
+            "{error}; install one that has it with `cargo install --path crates/cli --features {feature}`"
+        ),
     }
 }
 
@@ -253,6 +263,14 @@ mod tests {
             };
             assert_eq!(default_path(value), expected.map(PathBuf::from), "{variables:?}");
         }
+    }
+
+    #[test]
+    fn missing_feature_is_an_error_with_its_remedy() {
+        let error = "\"etcd://e/a\": this program was built without the feature `etcd`";
+        let remedy = "`cargo install --path crates/cli --features etcd`";
+        assert_eq!(with_remedy(error), format!("{error}; install one that has it with {remedy}"));
+        assert_eq!(with_remedy("it names no kind"), "it names no kind");
     }
 
     #[test]

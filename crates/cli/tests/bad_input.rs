@@ -1145,7 +1145,7 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
             "a job with live instances",
             &[&["remove", "live", "--confirm", "live"], &why[..]].concat(),
             1,
-            "instances of job live are alive: 10.0.0.2@-@2; shut them down first, or force the removal",
+            "instances of job live are alive: 10.0.0.2@-@2; shut them down first with `ejob shutdown live --why TEXT`, or add --force",
         ),
         (
             "confirmation",
@@ -1200,6 +1200,7 @@ fn settle(folder: &Path, address: &str, options: &[&str]) {
         .stderr(Stdio::null());
     let mut worker = Running(worker.spawn().unwrap());
     let mut lines = BufReader::new(worker.0.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().starts_with(&format!("registry: zk://{address}/")));
     assert_eq!(lines.next().unwrap().unwrap(), "ready: a on server 10.0.0.1");
     let id = worker.0.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());

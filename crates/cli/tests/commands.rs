@@ -34,8 +34,8 @@ async fn jobs_instances_and_servers_are_listed() {
     let rows = [
         (
             &["jobs"][..],
-            "JOB     STATE  ITEMS  INSTANCES  CRON        DIALECT  DESCRIPTION\n\
-             report  OK     4      2          on request  2.1.5    counts\n",
+            "JOB     STATE  ITEMS  INSTANCES  CRON        DESCRIPTION\n\
+             report  OK     4      2          on request  counts\n",
         ),
         (
             &["servers"],
@@ -105,7 +105,7 @@ async fn manual_run_is_awaited_and_its_failure_is_an_exit_code() {
     assert!(job.contains("\nITEM  LAST FAILURE\n3     it fails\n"), "{job}");
     let doctor = world.ejob(&["doctor"]).await.done();
     assert!(
-        doctor.starts_with("warning failing report: the last runs of items 3 failed; "),
+        doctor.starts_with("warning failing report: the last run of item 3 failed; "),
         "{doctor}"
     );
     assert!(doctor.contains(": it fails\n"), "{doctor}");

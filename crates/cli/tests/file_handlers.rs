@@ -114,6 +114,8 @@ async fn alert_of_a_script_job_arrives() {
     let mut command = ejob(folder.path(), &address, &["worker", "jobs.toml"]);
     let mut worker = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut out = BufReader::new(worker.stdout.take().unwrap()).lines();
+    let registry = within("a line", out.next_line()).await.unwrap();
+    assert!(registry.is_some_and(|line| line.starts_with("registry: ")));
     let ready = within("a line", out.next_line()).await.unwrap();
     assert!(ready.as_ref().is_some_and(|line| line.starts_with("ready: fails")), "{ready:?}");
     let alert = tokio::spawn(async move { request(&listener).await });

@@ -55,14 +55,14 @@ async fn store(folder: &Path) -> i64 {
 }
 
 #[tokio::test]
-async fn long_reason_is_cut_in_the_table_only() {
+async fn long_reason_is_whole_in_a_pipe() {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path()).await;
     let shown = done(folder.path(), &[]);
     let lines: Vec<_> = shown.lines().collect();
     assert_eq!(lines.len(), 3, "{shown}");
-    assert!(lines.iter().all(|line| line.chars().count() <= 200), "{shown}");
-    assert!(lines[1].contains("a long story; \\u{1b}[2J") && lines[1].ends_with('…'), "{shown}");
+    assert!(lines[1].contains("a long story; \\u{1b}[2J"), "{shown}");
+    assert!(lines[1].matches("a long story").count() > 200 && !lines[1].contains('…'), "{shown}");
     let fires = document(done(folder.path(), &["--json"]).as_bytes());
     let expected: String = CAUSE.repeat(200).chars().take(4_000).collect();
     assert_eq!(fires["fires"][0]["reason"], expected);
@@ -93,7 +93,6 @@ async fn gap_is_shown_with_any_outcome() {
     let until = Timestamp::from_millisecond(until).unwrap();
     let shown = done(folder.path(), &["--item", "1"]);
     assert!(shown.contains(&format!("the fires up to before {until} were not run: ")), "{shown}");
-    // The table cuts the long reason of the failed run, so the gap comes first.
     let shown = done(folder.path(), &["--outcome", "failed", "--from", "30m"]);
     assert!(
         shown.contains(&format!("a gap of 3 fires up to before {until} begins here")),

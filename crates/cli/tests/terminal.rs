@@ -83,12 +83,15 @@ async fn output_is_fitted_to_terminals_and_whole_elsewhere() {
         |more: &[&str]| ejob(folder, &[&["jobs", "--registry", "sqlite:r.db"][..], more].concat());
     let shown = on_terminal(jobs(&[]), 60);
     assert!(shown.contains("\u{1b}[33mNO_INSTANCE\u{1b}[0m"), "{shown:?}");
-    let remark = "not shown: DIALECT, DESCRIPTION; -o wide shows all";
+    let remark = "not shown: DESCRIPTION; -o wide shows all";
     assert!(shown.contains(remark), "{shown}");
     let shown = on_terminal(jobs(&["--color", "never"]), 75);
-    assert!(shown.contains("…\n") && shown.contains("not shown: DIALECT; -o wide"), "{shown}");
+    assert!(!shown.contains('…') && shown.contains(remark), "{shown}");
     let wide = on_terminal(jobs(&["-o", "wide", "--color", "never"]), 60);
-    assert_eq!(wide, done(jobs(&[])), "wide is what a file has");
+    assert_eq!(wide, done(jobs(&["-o", "wide"])), "wide does not depend on the terminal");
+    let file = done(jobs(&[]));
+    assert!(wide.contains("2.1.5") && !file.contains("2.1.5"), "{wide}{file}");
+    assert!(file.contains("narrow terminal\n"), "{file}");
     assert!(wide.contains("narrow terminal\n") && !wide.contains('\u{1b}'), "{wide}");
 
     let mut plain = jobs(&[]);
@@ -102,6 +105,7 @@ async fn output_is_fitted_to_terminals_and_whole_elsewhere() {
     assert!(on_terminal(ejob(folder, &["--help"]), 80).contains("\u{1b}["));
     let help = on_terminal(ejob(folder, &["jobs", "--help", "--color", "never"]), 80);
     assert!(!help.contains('\u{1b}'), "{help}");
+    assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
 
     assert_eq!(done(jobs(&["-o", "name"])), "report\n");
     let json = document(done(jobs(&["-o", "json"])).as_bytes());

@@ -514,6 +514,8 @@ async fn stored_error_handler_must_be_allowed_by_the_file() {
     let mut command = worker(folder.path());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+    let registry = within("a line", out.next_line()).await.unwrap();
+    assert!(registry.is_some_and(|line| line.starts_with("registry: zk://")));
     let ready = within("a line", out.next_line()).await.unwrap();
     assert_eq!(ready.as_deref(), Some("ready: hold on server 10.0.0.1"));
     within("the end", child.kill()).await.unwrap();
@@ -533,6 +535,8 @@ script = { shell = '[ -z "$EJOB_HISTORY_PASSWORD" ] && [ "$ANOTHER" = kept ]' }
     command.env("EJOB_HISTORY_PASSWORD", "t0ps3cret").env("ANOTHER", "kept");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+    let registry = within("a line", out.next_line()).await.unwrap();
+    assert!(registry.is_some_and(|line| line.starts_with("registry: zk://")));
     let ready = within("a line", out.next_line()).await.unwrap();
     assert!(ready.is_some_and(|line| line.starts_with("ready: look")));
     let run = run(folder.path(), "/credentials", &["trigger", "look", "--wait", "1m"]).await;

@@ -326,7 +326,7 @@ fn errors_have_line_field_value_and_valid_values() {
         (
             "no type",
             job(""),
-            "line 1: job \"j\": the job type is missing; valid is exactly one of script, http and stored = true",
+            "line 1: job \"j\": the job type is missing; valid is exactly one of script, http and stored = true, such as script = { shell = \"echo hello\" }",
         ),
         ("not stored", job("stored = false"), "the job type is missing"),
         (
@@ -337,7 +337,7 @@ fn errors_have_line_field_value_and_valid_values() {
         (
             "twice",
             job("stored = true") + &job("stored = true"),
-            "name is \"j\", twice; valid is a unique name",
+            "line 6: job \"j\": name is \"j\", which the job in line 1 has; valid is a unique name",
         ),
         ("cron", job("cron = 'daily'\nstored = true"), "job \"j\": cron is \"daily\""),
         (

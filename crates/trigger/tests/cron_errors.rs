@@ -84,6 +84,29 @@ fn errors_have_field_position_and_reason() {
 }
 
 #[test]
+fn expression_of_unix_cron_is_answered_with_the_one_to_write() {
+    let cases = [
+        ("*/5 * * * *", Some("0 */5 * * * ?")),
+        ("0 4 * * mon-fri", Some("0 0 4 ? * mon-fri")),
+        ("0 0 4 * * *", Some("0 0 4 * * ?")),
+        ("0 0 4 1 * * 2030", Some("0 0 4 1 * ? 2030")),
+        // Unix cron counts days of the week from 0, so that a number is no suggestion.
+        ("0 4 * * 1", None),
+        ("0 0 4 * * 1", None),
+        ("0 25 * * *", None),
+        ("61 4 * * *", None),
+        ("0 4 1 * 5", None),
+    ];
+    for (expression, expected) in cases {
+        let shown = CronExpression::parse(expression).unwrap_err().to_string();
+        let found = shown.split_once("write \"").map(|(_, rest)| rest.split('"').next().unwrap());
+        assert_eq!(found, expected, "{expression:?}: {shown}");
+    }
+    let five = CronExpression::parse("*/5 * * * *").unwrap_err().to_string();
+    assert!(five.contains("the seconds come first") && five.lines().count() == 3, "{five}");
+}
+
+#[test]
 fn carets_mark_the_invalid_part() {
     let cases = [
         ("0 0 12 ? * MON-6", "  0 0 12 ? * MON-6\n                 ^"),

@@ -239,8 +239,8 @@ impl HistoryArguments {
             self.job.as_ref().map(|job| format!("of job {job}")),
             self.item.map(|item| format!("of item {item}")),
             self.outcome.as_ref().map(|outcome| format!("with outcome {outcome}")),
-            self.from.map(|from| format!("from {from}")),
-            self.until.map(|until| format!("before {until}")),
+            self.from.map(|from| format!("from {}", in_seconds(from))),
+            self.until.map(|until| format!("before {}", in_seconds(until))),
         ];
         let conditions: String =
             conditions.iter().flatten().map(|text| format!(" {text}")).collect();
@@ -281,6 +281,11 @@ impl HistoryArguments {
         }
         query
     }
+}
+
+/// Formats a time without its fraction: an age gives nanoseconds that no user has written.
+fn in_seconds(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Columns, rows, whether more rows exist, and the document.

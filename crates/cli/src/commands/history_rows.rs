@@ -62,7 +62,7 @@ fn why(fire: &FireRecord) -> String {
         Some(count) => format!("a gap of {count} fires up to before {until} begins here"),
         None => format!("a gap up to before {until} begins here"),
     };
-    // The gap comes first, because a table cuts long reasons.
+    // The gap comes first, because a reason may be long.
     if reason.is_empty() { gap } else { format!("{gap}; {reason}") }
 }
 

@@ -1,14 +1,16 @@
 //! `pause`, `resume`, `disable`, `enable`: for servers and items.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use coordination::{JobName, ServerIp};
-use operations::{JobSnapshot, Operations, Report, Scope};
+use operations::{JobSnapshot, JobState, Operations, Report, Scope, job_brief};
 
 use super::list::no_server;
 use super::report;
 use crate::context::{Context, Reasoned, Signed};
 use crate::fault::Fault;
-use crate::output::Page;
+use crate::output::{Page, line};
 use crate::text::{Items, items, job_name, server_ip};
 
 /// Jobs and servers of a change.
@@ -100,7 +102,7 @@ pub(crate) struct DisableArguments {
     #[command(flatten)]
     which: Which,
     /// Items of the job, such as 0,3-5, instead of servers
-    #[arg(long, value_name = "ITEMS", value_parser = items, requires = "job", conflicts_with = "server")]
+    #[arg(long, visible_alias = "item", value_name = "ITEMS", value_parser = items, requires = "job", conflicts_with = "server")]
     items: Option<Items>,
     #[command(flatten)]
     signed: Reasoned,
@@ -114,8 +116,29 @@ impl DisableArguments {
             return Ok(report::page(&operations.disable_items(job, items, &by).await?));
         }
         let scope = self.which.scope(&operations).await?;
-        page(&operations.disable(&scope, &by).await?, &scope)
+        let report = operations.disable(&scope, &by).await?;
+        let mut page = page(&report, &scope)?;
+        page.text.push_str(&without_server(&operations, &report).await);
+        Ok(page)
     }
+}
+
+/// Returns a warning for each changed job of which no server with an instance is enabled any more.
+///
+/// The change is made already, so that a job that cannot be read is left out.
+async fn without_server(operations: &Operations, report: &Report) -> String {
+    let names: BTreeSet<&str> = report.done.iter().map(|entry| entry.job.as_str()).collect();
+    let mut lines = String::new();
+    for name in names.into_iter().filter_map(|name| JobName::new(name).ok()) {
+        let job = operations.job(&name).await;
+        if job.is_ok_and(|job| job_brief(&job).status == JobState::Disabled) {
+            lines.push_str(&line(&format!(
+                "warning: no server of {name} is enabled, so it does not run until \
+                 `ejob enable {name}`"
+            )));
+        }
+    }
+    lines
 }
 
 #[derive(Debug, Args)]
@@ -123,7 +146,7 @@ pub(crate) struct EnableArguments {
     #[command(flatten)]
     which: Which,
     /// Items of the job, such as 0,3-5, instead of servers
-    #[arg(long, value_name = "ITEMS", value_parser = items, requires = "job", conflicts_with = "server")]
+    #[arg(long, visible_alias = "item", value_name = "ITEMS", value_parser = items, requires = "job", conflicts_with = "server")]
     items: Option<Items>,
     #[command(flatten)]
     signed: Signed,

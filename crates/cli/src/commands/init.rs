@@ -1,10 +1,11 @@
 //! `init`: a file of jobs, or a small Rust project, to begin with.
 
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use coordination::JobName;
 use serde_json::json;
 
 use crate::fault::Fault;
@@ -15,9 +16,13 @@ const MAIN: &str = include_str!("../templates/main.rs");
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
-    /// Write a Rust project with one job, instead of a file of jobs
-    #[arg(long)]
+    /// Write a Rust project with one job, instead of a file of jobs; it needs --path
+    #[arg(long, requires = "path")]
     rust: bool,
+    /// Folder of a checkout of Elastic Job for Rust, on which the project depends: the crates are
+    /// not on a public registry
+    #[arg(long, value_name = "CHECKOUT", requires = "rust")]
+    path: Option<PathBuf>,
     /// Directory for the files; it is created if it does not exist
     #[arg(default_value = ".")]
     dir: PathBuf,
@@ -25,35 +30,63 @@ pub(crate) struct InitArguments {
 
 impl InitArguments {
     pub(crate) fn run(self) -> Result<Page, Fault> {
-        let (files, next) = if self.rust {
-            (project(&self.dir)?, "cargo run")
-        } else {
-            (vec![("jobs.toml", JOBS.to_owned())], "ejob worker jobs.toml")
+        let (files, next) = match self.path.filter(|_| self.rust) {
+            Some(checkout) => (project(&self.dir, &checkout)?, "cargo run"),
+            None => (vec![("jobs.toml", jobs(&self.dir))], "ejob worker jobs.toml"),
         };
-        write(&self.dir, &files)?;
+        let is_here = self.dir == Path::new(".");
+        let dir = if is_here { Path::new("") } else { &self.dir };
+        write(dir, &files)?;
         let names: Vec<String> =
-            files.iter().map(|(name, _)| self.dir.join(name).display().to_string()).collect();
+            files.iter().map(|(name, _)| dir.join(name).display().to_string()).collect();
         let written: String = names.iter().map(|name| format!("written: {name}\n")).collect();
+        let place = if is_here { String::new() } else { format!(", in {}", dir.display()) };
         let document = json!({ "files": names, "next": next });
-        Ok(Page::new(format!("{written}next, in {}: {next}\n", self.dir.display()), &document))
+        Ok(Page::new(format!("{written}next{place}: {next}\n"), &document))
     }
 }
 
+/// Returns the name of a directory, which may be relative.
+fn name_of(dir: &Path) -> Option<String> {
+    let dir = std::path::absolute(dir).ok()?;
+    Some(dir.file_name()?.to_str()?.to_owned())
+}
+
+/// Returns a file with a job that is named after the directory, if a job can have that name.
+///
+/// All files of a user share one registry by default, so that a fixed name would be that of the job
+/// in the directory before.
+fn jobs(dir: &Path) -> String {
+    let name = name_of(dir).and_then(|name| JobName::new(&name).ok());
+    match name {
+        None => JOBS.to_owned(),
+        Some(name) => {
+            JOBS.replace("name = \"hello\"", &format!("name = {}", quoted(name.as_str())))
+        }
+    }
+}
+
+/// Returns a string of TOML.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
 /// Returns the files of a project that is named after its directory.
-fn project(dir: &Path) -> Result<Vec<(&'static str, String)>, Fault> {
-    let name = std::path::absolute(dir).ok();
-    let name = name.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
-    let name = name.filter(|name| is_package(name)).ok_or_else(|| {
+fn project(dir: &Path, checkout: &Path) -> Result<Vec<(&'static str, String)>, Fault> {
+    let name = name_of(dir).filter(|name| is_package(name)).ok_or_else(|| {
         Fault::usage(format!(
             "the directory is {}; valid for a project is a name of letters, digits, hyphens and \
              underscores that begins with a letter",
             dir.display()
         ))
     })?;
-    let version = env!("CARGO_PKG_VERSION");
+    let package = package_in(dir, checkout)?;
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\nelastic-job = \"{version}\"\n\
+         [dependencies]\n\
+         # The crates of Elastic Job are not on a public registry: this is a checkout. With\n\
+         # `git = \"URL\"` of the repository in the place of `path`, the project needs none.\n\
+         elastic-job = {{ path = {package} }}\n\
          tokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\", \"signal\"] }}\n"
     );
     let readme = format!(
@@ -62,6 +95,27 @@ fn project(dir: &Path) -> Result<Vec<(&'static str, String)>, Fault> {
          `ejob jobs --registry sqlite:registry.db` lists the job.\n"
     );
     Ok(vec![("Cargo.toml", manifest), ("src/main.rs", MAIN.to_owned()), ("README.md", readme)])
+}
+
+/// Returns the path of the crate `elastic-job` in a checkout, as a string of TOML.
+fn package_in(dir: &Path, checkout: &Path) -> Result<String, Fault> {
+    let package = checkout.join("crates/elastic-job");
+    let package = package.canonicalize().ok().filter(|path| path.join("Cargo.toml").is_file());
+    let package = package.as_deref().and_then(Path::to_str).ok_or_else(|| {
+        Fault::usage(format!(
+            "--path is {}; valid is the folder of a checkout, which contains crates/elastic-job",
+            checkout.display()
+        ))
+    })?;
+    let root = checkout.canonicalize().unwrap_or_default();
+    if std::path::absolute(dir).is_ok_and(|dir| dir.starts_with(root)) {
+        return Err(Fault::usage(format!(
+            "the directory is {}, inside of the checkout, whose workspace rejects other packages; \
+             valid is one outside of it, such as ../hello",
+            dir.display()
+        )));
+    }
+    Ok(quoted(package))
 }
 
 fn is_package(name: &str) -> bool {
@@ -76,8 +130,8 @@ fn write(dir: &Path, files: &[(&str, String)]) -> Result<(), Fault> {
     };
     for path in files.iter().map(|(name, _)| dir.join(name)) {
         if path.try_exists().map_err(|error| failed(&path, error))? {
-            let error = std::io::Error::from(ErrorKind::AlreadyExists);
-            return Err(failed(&path, error));
+            let path = path.display();
+            return Err(Fault::refused(format!("{path} exists already, and was left as it is")));
         }
     }
     for (name, text) in files {
@@ -113,20 +167,45 @@ mod tests {
         assert_eq!(file.unwrap().jobs().len(), 2);
     }
 
+    fn init(dir: &Path, rust: bool) -> Result<Page, Fault> {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        InitArguments { rust, path: rust.then_some(checkout), dir: dir.to_owned() }.run()
+    }
+
     #[test]
     fn existing_file_is_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("a-project");
-        let init = |rust| InitArguments { rust, dir: dir.clone() }.run();
-        init(true).unwrap();
-        let fault = init(true).unwrap_err().to_string();
-        assert!(fault.contains("Cargo.toml cannot be written: "), "{fault}");
-        init(false).unwrap();
-        assert!(init(false).is_err());
+        init(&dir, true).unwrap();
+        let fault = init(&dir, true).unwrap_err().to_string();
+        assert!(fault.ends_with("Cargo.toml exists already, and was left as it is"), "{fault}");
+        init(&dir, false).unwrap();
+        assert!(init(&dir, false).is_err());
         let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap();
         assert!(manifest.starts_with("[package]\nname = \"a-project\"\n"), "{manifest}");
-        let dir = folder.path().join("1 project");
-        let fault = InitArguments { rust: true, dir }.run().unwrap_err().to_string();
+        let fault = init(&folder.path().join("1 project"), true).unwrap_err().to_string();
         assert!(fault.contains("valid for a project is a name of letters"), "{fault}");
+    }
+
+    #[test]
+    fn job_is_named_after_its_directory_if_it_can_be() {
+        for (dir, expected) in [("billing", "billing"), ("a/b/月报", "月报"), ("a b\u{7}", "hello")]
+        {
+            let file = JobFile::from_toml(&jobs(Path::new(dir))).unwrap();
+            assert_eq!(file.jobs()[0].config().job_name.as_str(), expected, "{dir:?}");
+        }
+    }
+
+    #[test]
+    fn project_needs_a_checkout_that_does_not_contain_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("hello");
+        let path = Some(folder.path().to_owned());
+        let fault = InitArguments { rust: true, path, dir }.run().unwrap_err().to_string();
+        assert!(fault.contains("which contains crates/elastic-job"), "{fault}");
+        let inside = Path::new(env!("CARGO_MANIFEST_DIR")).join("hello");
+        let fault = init(&inside, true).unwrap_err().to_string();
+        assert!(fault.contains("inside of the checkout"), "{fault}");
+        assert!(!inside.exists());
     }
 }

@@ -1,7 +1,7 @@
 //! `jobs`, `instances`, `servers`: overviews of a namespace.
 
 use clap::Args;
-use coordination::{JobName, ServerIp, server_of};
+use coordination::{Dialect, JobName, ServerIp, server_of};
 use operations::{JobBrief, JobSnapshot, JobState, Namespace};
 use serde::Serialize;
 use serde_json::json;
@@ -59,7 +59,7 @@ pub(super) fn job_table<'a>(briefs: impl ExactSizeIterator<Item = &'a JobBrief>)
         Column::plain("ITEMS"),
         Column::plain("INSTANCES"),
         Column::plain("CRON"),
-        Column::plain("DIALECT").extra(),
+        Column::plain("DIALECT").extra().unless_all(Dialect::V2.as_str()),
         Column::text("DESCRIPTION").extra(),
     ];
     if briefs.len() == 0 {
@@ -212,7 +212,7 @@ pub(crate) fn instance_table(briefs: &[InstanceBrief], with_job: bool) -> Table 
         Column::plain("LANGUAGE").extra(),
         Column::state("STATE"),
         Column::plain("LEADER").extra(),
-        Column::text("ITEMS"),
+        Column::plain("ITEMS"),
     ];
     let skipped = usize::from(!with_job);
     let rows = briefs.iter().map(|brief| {
@@ -246,6 +246,11 @@ pub(crate) fn ranges(numbers: &[u32]) -> String {
     } else {
         spans.iter().map(span).collect::<Vec<_>>().join(",")
     }
+}
+
+/// Names items for a sentence: `item 3`, `items 0,3-5`.
+pub(crate) fn named_items(items: &[u32]) -> String {
+    format!("item{} {}", if items.len() == 1 { "" } else { "s" }, ranges(items))
 }
 
 /// Lists the servers that at least one job knows.

@@ -5,13 +5,13 @@ use coordination::{JobConfig, JobName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use operations::{
-    ItemBrief, ItemState, JobSnapshot, Namespace, why_item_not_running, why_not_running,
+    ItemBrief, ItemState, JobSnapshot, Namespace, WhyNot, why_item_not_running, why_not_running,
 };
 use serde_json::json;
 use sharding::ShardingItem;
 
 use super::config_fields;
-use super::list::{instance_briefs, instance_table, ranges, state_text, with_unread};
+use super::list::{instance_briefs, instance_table, named_items, state_text, with_unread};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Column, Page, Table, Text, line, pairs, snake_case};
@@ -88,12 +88,12 @@ fn requests(job: &JobSnapshot, items: &[ItemBrief]) -> String {
         None => format!("{id} waits for all items"),
         Some(of) => {
             let of: Vec<_> = of.iter().map(|item| item.index()).collect();
-            format!("{id} waits for items {}", ranges(&of))
+            format!("{id} waits for {}", named_items(&of))
         }
     });
     let waiting: Vec<_> = items.iter().filter(|item| item.requested).map(|i| i.item).collect();
     let waiting = (!waiting.is_empty())
-        .then(|| format!("waiting in the records of items {}", ranges(&waiting)));
+        .then(|| format!("a request to run waits for {}", named_items(&waiting)));
     list(unread.chain(waiting))
 }
 
@@ -184,9 +184,28 @@ impl WhyArguments {
                 why_item_not_running(&job, item, now)
             }
         };
-        let text: String = reasons.iter().map(|why| one_line(&why.to_string()) + "\n").collect();
+        let line = |why: &WhyNot| one_line(&sentence(why, &reasons)) + "\n";
+        let text: String = reasons.iter().map(line).collect();
         Ok(Page::new(text, &json!({ "reasons": reasons })))
     }
+}
+
+/// Returns the sentence of a reason. A next fire that will not run is not announced as one.
+fn sentence(why: &WhyNot, reasons: &[WhyNot]) -> String {
+    let WhyNot::NextFire { at_ms } = why else { return why.to_string() };
+    let has = |is_meant: fn(&WhyNot) -> bool| reasons.iter().any(is_meant);
+    let remedy = if has(|reason| {
+        matches!(reason, WhyNot::NoLiveInstance | WhyNot::NoProcessWithTemplate { .. })
+    }) {
+        "a worker starts"
+    } else if has(|reason| matches!(reason, WhyNot::NoAvailableInstance { .. })) {
+        "an instance is available"
+    } else if has(|reason| matches!(reason, WhyNot::Paused { all: true, .. })) {
+        "a server is resumed"
+    } else {
+        return why.to_string();
+    };
+    format!("the fire of {} is missed unless {remedy} before", moment(*at_ms))
 }
 
 #[derive(Debug, Args)]

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use clap::Args;
 use coordination::{JobName, RequestParameter};
-use operations::{ItemRun, Operations, Triggered};
+use operations::{ItemRun, Operations, Report, Triggered};
 use serde_json::json;
 
+use super::list::named_items;
 use super::report;
 use crate::context::{Context, Signed};
 use crate::fault::{Exit, Fault};
@@ -20,7 +21,7 @@ pub(crate) struct TriggerArguments {
     #[arg(value_parser = job_name)]
     job: JobName,
     /// Items to run, such as 0,3-5 [default: all]
-    #[arg(long, value_name = "ITEMS", value_parser = items)]
+    #[arg(long, visible_alias = "item", value_name = "ITEMS", value_parser = items)]
     items: Option<Items>,
     /// Parameter for the runs; readable in the registry until they have ended, so no place for
     /// secrets
@@ -68,7 +69,17 @@ impl RerunArguments {
         let by = self.signed.by("rerun")?;
         let operations = cx.operations().await?;
         let triggered = operations.rerun_failed(&self.job, &by).await?;
-        self.wait.outcome(cx, &operations, triggered).await
+        let Report { done, left, failed, .. } = &triggered.report;
+        let has_failed = !(done.is_empty() && left.is_empty() && failed.is_empty());
+        let page = self.wait.outcome(cx, &operations, triggered).await?;
+        if has_failed {
+            return Ok(page);
+        }
+        let text = format!(
+            "nothing to do: no item's last run failed; to run all items: `ejob trigger {}`\n",
+            self.job
+        );
+        Ok(Page { text: text.into(), ..page })
     }
 }
 
@@ -101,10 +112,34 @@ impl Wait {
         waiting.finish_and_clear();
         let runs = runs?;
         text.push(run_table(&runs));
+        text.push_str(&not_ended(&runs, deadline));
         let document = json!({ "report": report, "runs": runs });
         let exit = if runs.values().all(has_succeeded) { exit } else { Exit::Partly };
         Ok(Page::new(text, &document).ending(exit))
     }
+}
+
+/// Returns the line about the runs that have not ended in time; empty if there are none.
+fn not_ended(runs: &BTreeMap<u32, ItemRun>, deadline: Duration) -> String {
+    let items = |is_meant: fn(&ItemRun) -> bool| {
+        let items = runs.iter().filter(|(_, run)| is_meant(run));
+        items.map(|(item, _)| *item).collect::<Vec<_>>()
+    };
+    let waiting = items(|run| matches!(run, ItemRun::Waiting));
+    let running = items(|run| matches!(run, ItemRun::Running { .. }));
+    let named = |items: &[u32], one: &str, several: &str| {
+        let verb = if items.len() == 1 { one } else { several };
+        (!items.is_empty()).then(|| format!("{} {verb}", named_items(items)))
+    };
+    let parts = [
+        named(&running, "still runs", "still run"),
+        named(&waiting, "has not begun", "have not begun"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!("not ended within {deadline:?}: {}\n", parts.join("; "))
 }
 
 /// Returns true if a run is known to have succeeded.
@@ -135,6 +170,24 @@ fn run_table(runs: &BTreeMap<u32, ItemRun>) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_that_have_not_ended_are_named() {
+        let running = || ItemRun::Running { holder: "10.0.0.1@-@1".to_owned() };
+        let ended = || ItemRun::Ended { outcome: "succeeded", reason: None };
+        let rows = [
+            (vec![ended()], ""),
+            (vec![ended(), running()], "not ended within 3s: item 1 still runs\n"),
+            (
+                vec![running(), running(), ItemRun::Waiting, ended()],
+                "not ended within 3s: items 0-1 still run; item 2 has not begun\n",
+            ),
+        ];
+        for (runs, expected) in rows {
+            let runs = (0..).zip(runs).collect();
+            assert_eq!(not_ended(&runs, Duration::from_secs(3)), expected, "{runs:?}");
+        }
+    }
 
     #[test]
     fn run_with_unknown_outcome_has_not_succeeded() {

@@ -235,7 +235,7 @@ fn lasting(target: Target) -> Result<Target, Fault> {
             "--registry is memory:, which ends with its process, so only `ejob worker` can use it; valid is an address such as sqlite:registry.db or {EXAMPLE}"
         ))),
         Target::File(file) if file.is_default && !file.exists()? => Err(Fault::not_found(format!(
-            "no registry is named, and no worker has created {} yet; give --registry ADDRESS, such as {EXAMPLE}, or set {REGISTRY}",
+            "no registry is named, and no worker has created {} yet; start one, such as `ejob worker jobs.toml`, or give --registry ADDRESS, such as {EXAMPLE}, or set {REGISTRY}",
             file.path().display()
         ))),
         target @ (Target::Zookeeper(_) | Target::File(_) | Target::Server(_)) => Ok(target),

@@ -7,12 +7,12 @@ use super::screen::{Form, Look};
 use super::style::{HEADING, REMARK, of_state, painted};
 use crate::text::{age, clean, joined};
 
-/// Maximum width of lines if the output is not a terminal, in columns.
-const WIDTH_OF_FILES: usize = 200;
 /// Turn of the columns that are cut last.
-const LAST_TURN: usize = 3;
+const LAST_TURN: usize = 2;
 /// Space between two columns.
 const GAP: usize = 2;
+/// Space before a sentence below its row.
+const INDENT: &str = "    ";
 
 /// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ enum Kind {
     State,
     /// Times, which have ages on a terminal.
     Time,
-    /// Sentences, which are cut first.
+    /// Sentences, which are shown below their row if they do not fit beside it.
     Text,
 }
 
@@ -32,11 +32,10 @@ impl Kind {
     /// Returns the width to which cells may be cut, and the turn of this kind.
     fn cut(self) -> Option<(usize, usize)> {
         match self {
-            Self::Text => Some((0, 20)),
-            Self::Plain => Some((1, 10)),
-            Self::State => Some((2, 12)),
+            Self::Plain => Some((0, 10)),
+            Self::State => Some((1, 12)),
             Self::Name => Some((LAST_TURN, 20)),
-            Self::Time => None,
+            Self::Time | Self::Text => None,
         }
     }
 }
@@ -47,11 +46,13 @@ pub(crate) struct Column {
     heading: &'static str,
     kind: Kind,
     is_extra: bool,
+    /// The value with which the column is left out, if all cells have it.
+    usual: Option<&'static str>,
 }
 
 impl Column {
     const fn new(heading: &'static str, kind: Kind) -> Self {
-        Self { heading, kind, is_extra: false }
+        Self { heading, kind, is_extra: false, usual: None }
     }
 
     pub(crate) const fn plain(heading: &'static str) -> Self {
@@ -73,7 +74,7 @@ impl Column {
         Self::new(heading, Kind::Time)
     }
 
-    /// A column of sentences, which are cut before other cells.
+    /// A column of sentences, which are never cut.
     pub(crate) const fn text(heading: &'static str) -> Self {
         Self::new(heading, Kind::Text)
     }
@@ -81,6 +82,11 @@ impl Column {
     /// A column that is left out where a terminal is too narrow.
     pub(crate) const fn extra(self) -> Self {
         Self { is_extra: true, ..self }
+    }
+
+    /// A column that only `-o wide` shows while all cells have the usual value.
+    pub(crate) const fn unless_all(self, usual: &'static str) -> Self {
+        Self { usual: Some(usual), ..self }
     }
 
     pub(super) fn heading(&self) -> &'static str {
@@ -147,25 +153,21 @@ impl Table {
     }
 
     /// Draws the rows, columns two spaces apart, without trailing spaces.
+    ///
+    /// On a terminal that is too narrow, times are shown by their age. Then columns without values
+    /// are left out, and sentences are shown below their rows. Then extra columns are left out,
+    /// and at last cells are cut; the last line names both.
     pub(super) fn draw(&self, look: Look) -> String {
         let mut fitted = Fitted::new(self, false, look);
-        let mut left_out = Vec::new();
+        let mut remark = String::new();
+        if look.form == Form::Table {
+            fitted.remove_usual();
+        }
         if let (Some(width), Form::Table) = (look.columns, look.form) {
-            if fitted.width() > width {
-                fitted = Fitted::new(self, true, look);
-            }
-            while !fitted.fits_cut(width)
-                && let Some(at) = fitted.columns.iter().position(|column| column.is_extra)
-            {
-                left_out.push(fitted.remove(at).heading);
-            }
-            fitted.cut_to(width, LAST_TURN);
-        } else if look.form != Form::Wide {
-            fitted.cut_to(WIDTH_OF_FILES, 0);
+            remark = fitted.fit(self, width, look);
         }
         let mut drawn = fitted.draw(look);
-        if !left_out.is_empty() {
-            let remark = format!("not shown: {}; -o wide shows all", left_out.join(", "));
+        if !remark.is_empty() {
             let style = if look.has_colors { REMARK } else { anstyle::Style::new() };
             drawn.push_str(&painted(&remark, style));
             drawn.push('\n');
@@ -179,6 +181,8 @@ struct Fitted {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
     widths: Vec<usize>,
+    /// The sentences below each row, as lines.
+    below: Vec<Vec<String>>,
 }
 
 impl Fitted {
@@ -194,20 +198,82 @@ impl Fitted {
             cells.max().unwrap_or_default().max(column.heading.width())
         };
         let widths = columns.iter().enumerate().map(width_of).collect();
-        Self { columns, rows, widths }
+        Self { columns, rows, widths, below: Vec::new() }
     }
 
     fn width(&self) -> usize {
         self.widths.iter().sum::<usize>() + GAP * self.widths.len().saturating_sub(1)
     }
 
-    /// Returns true if the columns fit once the sentences are cut.
-    fn fits_cut(&self, width: usize) -> bool {
-        let spare = self.columns.iter().zip(&self.widths).map(|(column, width)| {
-            let least = column.kind.cut().filter(|(turn, _)| *turn == 0);
-            least.map_or(0, |(_, least)| width.saturating_sub(least.max(column.heading.width())))
+    /// Fits the columns of a table to a width. Returns the remark about what is not shown.
+    fn fit(&mut self, table: &Table, width: usize, look: Look) -> String {
+        let (mut left_out, mut is_cut) = (Vec::new(), false);
+        if self.width() > width {
+            *self = Self::new(table, true, look);
+            self.remove_usual();
+        }
+        if self.width() > width {
+            self.remove_where(|_, cells| cells.iter().all(|cell| matches!(*cell, "" | "-")));
+        }
+        if self.width() > width {
+            self.move_sentences_below(width);
+        }
+        // A time is less needed than the instance of a failed run.
+        let is_extra_time = |column: &Column| column.is_extra && column.kind == Kind::Time;
+        while self.width() > width {
+            let columns = || self.columns.iter();
+            let time = columns().position(is_extra_time);
+            let Some(at) = time.or_else(|| columns().position(|column| column.is_extra)) else {
+                is_cut = self.cut_to(width);
+                break;
+            };
+            left_out.push(self.remove(at).heading);
+        }
+        match (left_out.is_empty(), is_cut) {
+            (true, false) => String::new(),
+            (true, true) => "cut to the width of the terminal; -o wide shows all".to_owned(),
+            (false, _) => format!("not shown: {}; -o wide shows all", left_out.join(", ")),
+        }
+    }
+
+    /// Removes the columns of which all cells have the usual value.
+    fn remove_usual(&mut self) {
+        self.remove_where(|column, cells| {
+            column.usual.is_some_and(|usual| cells.iter().all(|cell| *cell == usual))
         });
-        self.width() - spare.sum::<usize>() <= width
+    }
+
+    fn remove_where(&mut self, is_removed: impl Fn(&Column, &[&str]) -> bool) {
+        for at in (0..self.columns.len()).rev() {
+            let cells = self.rows.iter().filter_map(|row| row.get(at));
+            let cells: Vec<&str> = cells.map(String::as_str).collect();
+            if is_removed(&self.columns[at], &cells) {
+                self.remove(at);
+            }
+        }
+    }
+
+    /// Takes the sentences out of the rows, as lines below them.
+    fn move_sentences_below(&mut self, width: usize) {
+        let is_moved = |column: &Column| column.kind == Kind::Text && !column.is_extra;
+        let moved: Vec<usize> =
+            (0..self.columns.len()).filter(|at| is_moved(&self.columns[*at])).collect();
+        // A table of sentences alone has no row to stand below.
+        if moved.len() == self.columns.len() {
+            return;
+        }
+        let lines = |row: &Vec<String>| {
+            let cells =
+                moved.iter().filter_map(|at| Some((self.columns[*at].heading, row.get(*at)?)));
+            let cells = cells.filter(|(_, cell)| !cell.is_empty() && *cell != "-");
+            cells
+                .flat_map(|(heading, cell)| wrapped(&format!("{heading}: {cell}"), width))
+                .collect()
+        };
+        self.below = self.rows.iter().map(lines).collect();
+        for at in moved.into_iter().rev() {
+            self.remove(at);
+        }
     }
 
     fn remove(&mut self, at: usize) -> Column {
@@ -219,8 +285,10 @@ impl Fitted {
     }
 
     /// Narrows the columns until the table fits, the widest of those first whose turn it is.
-    fn cut_to(&mut self, width: usize, last_turn: usize) {
-        for turn in 0..=last_turn {
+    /// Returns true if a column became narrower.
+    fn cut_to(&mut self, width: usize) -> bool {
+        let before = self.width();
+        for turn in 0..=LAST_TURN {
             while let over @ 1.. = self.width().saturating_sub(width) {
                 let room = |at: usize| {
                     let column = &self.columns[at];
@@ -235,6 +303,7 @@ impl Fitted {
                 self.widths[at] -= spare.min(over).min(4);
             }
         }
+        self.width() < before
     }
 
     fn draw(&self, look: Look) -> String {
@@ -244,9 +313,12 @@ impl Fitted {
             if look.has_colors { painted(text, HEADING) } else { text.to_owned() }
         };
         self.draw_row(&mut drawn, &headings, bold);
-        for row in &self.rows {
+        for (n, row) in self.rows.iter().enumerate() {
             let cells: Vec<&str> = row.iter().map(String::as_str).collect();
             self.draw_row(&mut drawn, &cells, |at, text| self.columns[at].painted(text, look));
+            for line in self.below.get(n).into_iter().flatten() {
+                drawn.extend([line, "\n"]);
+            }
         }
         drawn
     }
@@ -266,6 +338,27 @@ impl Fitted {
     }
 }
 
+/// Wraps a text at blanks, or within words that are too long, into indented lines of a width.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let room = width.saturating_sub(INDENT.len()).max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split_inclusive(' ') {
+        let fits = |line: &str, word: &str| line.width() + word.trim_end().width() <= room;
+        if !lines.last().is_some_and(|line| fits(line, word)) && word.trim_end().width() <= room {
+            lines.push(String::new());
+        }
+        for c in word.chars() {
+            if !lines.last().is_some_and(|line| fits(line, c.encode_utf8(&mut [0; 4]))) {
+                lines.push(String::new());
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push(c);
+            }
+        }
+    }
+    lines.iter().map(|line| format!("{INDENT}{}", line.trim_end())).collect()
+}
+
 /// Cuts a text to a width; a cut text ends with an ellipsis.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
@@ -280,81 +373,4 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: &str = "2024-02-29T12:10:00Z";
-
-    fn terminal(columns: usize) -> Look {
-        Look { columns: Some(columns), now: NOW.parse().ok(), ..Look::default() }
-    }
-
-    fn fires(reasons: &[&str]) -> Table {
-        let row = |reason: &&str| vec!["2024-02-29T12:00:00.5Z".to_owned(), (*reason).to_owned()];
-        Table::new(&[Column::time("FIRE"), Column::text("REASON")], reasons.iter().map(row))
-    }
-
-    #[test]
-    fn only_sentences_are_cut_in_files_and_all_lines_on_terminals() {
-        let (long, longer) = ("ä".repeat(99), "x".repeat(300));
-        let table = fires(&[&long, "a\nb\u{1b}[2J", &longer]);
-        let file = table.draw(Look::default());
-        let expected = format!(
-            "FIRE                    REASON\n2024-02-29T12:00:00.5Z  {long}\n\
-             2024-02-29T12:00:00.5Z  a; b\\u{{1b}}[2J\n2024-02-29T12:00:00.5Z  {}…\n",
-            "x".repeat(200 - 24 - 1)
-        );
-        assert_eq!(file, expected);
-        let wide = table.draw(Look { form: Form::Wide, ..Look::default() });
-        assert!(wide.ends_with(&format!("  {longer}\n")), "{wide}");
-        for width in [30, 50, 80, 120] {
-            let shown = table.draw(terminal(width));
-            assert!(shown.lines().all(|line| line.width() <= width), "{width}: {shown}");
-        }
-    }
-
-    #[test]
-    fn times_have_ages_on_terminals() {
-        let table = fires(&["late"]);
-        let shown = table.draw(terminal(80));
-        assert_eq!(shown.lines().last(), Some("2024-02-29T12:00:00Z (10m ago)  late"), "{shown}");
-        let narrow = table.draw(terminal(30));
-        assert_eq!(narrow, "FIRE     REASON\n10m ago  late\n");
-        let wide = table.draw(Look { form: Form::Wide, ..terminal(30) });
-        assert_eq!(wide, shown);
-    }
-
-    #[test]
-    fn extra_columns_are_left_out_of_narrow_terminals() {
-        let columns =
-            [Column::name("JOB"), Column::plain("CRON"), Column::plain("DIALECT").extra()];
-        let row = vec!["report".to_owned(), "0 0 3 * * ?".to_owned(), "2.1.5".to_owned()];
-        let table = Table::new(&columns, [row]);
-        let whole = "JOB     CRON         DIALECT\nreport  0 0 3 * * ?  2.1.5\n";
-        assert_eq!(table.draw(terminal(28)), whole);
-        let cut = "JOB     CRON\nreport  0 0 3 * * ?\nnot shown: DIALECT; -o wide shows all\n";
-        assert_eq!(table.draw(terminal(27)), cut);
-        assert_eq!(table.draw(Look { form: Form::Wide, ..terminal(27) }), whole);
-        assert_eq!(table.draw(Look::default()), whole);
-    }
-
-    #[test]
-    fn states_and_headings_have_colors_and_columns_stay_aligned() {
-        let columns = [Column::state("STATE"), Column::plain("ITEMS")];
-        let rows = [["OK", "3"], ["CRASHED", "报表"]];
-        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
-        let table = Table::new(&columns, rows);
-        let shown = table.draw(Look { has_colors: true, ..terminal(80) });
-        let expected = "\u{1b}[1mSTATE\u{1b}[0m    \u{1b}[1mITEMS\u{1b}[0m\n\
-                        \u{1b}[32mOK\u{1b}[0m       3\n\u{1b}[31mCRASHED\u{1b}[0m  报表\n";
-        assert_eq!(shown, expected);
-    }
-
-    #[test]
-    fn name_is_listed_once() {
-        let rows = [["a", "1"], ["b", "2"], ["a", "3"]];
-        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
-        let table = Table::new(&[Column::name("JOB"), Column::plain("N")], rows);
-        assert_eq!(table.names(), ["a", "b"]);
-    }
-}
+mod tests;

@@ -67,6 +67,14 @@ const RUN_AGAIN: &str = "EXISTS (SELECT 1 FROM ejob_fire later WHERE later.job =
 const SESSION_OVER: &str = "EXISTS (SELECT 1 FROM ejob_event e WHERE e.at_ms >= f.began_ms \
     AND e.job = f.job AND e.instance = f.instance AND e.kind IN ('left', 'session_lost'))";
 
+/// Expression: the text of the first event that reports a missed fire of a gap, for all items of an
+/// instance or for this one. An instance reports it when the next fire comes at the latest, so that
+/// a minute after the end of the gap is enough.
+const MISSED_IN_GAP: &str = "(SELECT e.text FROM ejob_event e WHERE e.at_ms >= f.fire_ms \
+    AND e.at_ms < f.gap_until_ms + 60000 AND e.job = f.job AND e.kind = 'missed' \
+    AND (e.item IS NULL OR e.item = f.item) AND e.fire_ms >= f.fire_ms \
+    AND e.fire_ms < f.gap_until_ms ORDER BY e.at_ms LIMIT 1)";
+
 /// Returns the expressions for the shown `outcome` and `reason`.
 ///
 /// They replace `running` by `unknown` if the run is over but this store has no end of it: its
@@ -79,7 +87,8 @@ fn shown_outcome() -> (String, String) {
         "CASE WHEN outcome = 'running' AND {RUN_AGAIN} \
          THEN 'no end is recorded here; the item has run again since' \
          WHEN outcome = 'running' AND {SESSION_OVER} \
-         THEN 'no end is recorded here; the session of the instance is over' ELSE reason END"
+         THEN 'no end is recorded here; the session of the instance is over' \
+         WHEN outcome = 'gap' THEN COALESCE({MISSED_IN_GAP}, reason) ELSE reason END"
     );
     (outcome, reason)
 }
@@ -230,7 +239,7 @@ fn fire_of_row(row: Vec<Value>) -> FireRecord {
         item: item(row.int().unwrap_or_default()),
         fire: time(row.int().unwrap_or_default()),
         outcome: FireOutcome::new(row.text().unwrap_or_default()),
-        reason: row.text(),
+        reason: row.text().map(reason_of_gap),
         source: row.text().and_then(|word| source(&word)),
         token: row.int().map(|token| FencingToken(token.unsigned_abs())),
         instance: row.text().map(InstanceId::new),
@@ -240,6 +249,12 @@ fn fire_of_row(row: Vec<Value>) -> FireRecord {
         gap_until: row.int().map(time),
         gap_count: row.int().and_then(|count| u32::try_from(count).ok()),
     }
+}
+
+/// Replaces the text of an event that reports a missed fire by its reason for the whole gap.
+fn reason_of_gap(text: String) -> String {
+    let event = text.strip_prefix("missed the fire of ").and_then(|rest| rest.split_once(": "));
+    event.map(|(_, why)| format!("an instance missed them: {why}")).unwrap_or(text)
 }
 
 fn cursor_of(fire: &FireRecord) -> FireCursor {

@@ -96,6 +96,11 @@ impl<S: EventSubscriber> Publisher<S> {
         self.publish(ms, JobEvent::Missed { item: Some(item(n)), fire: fire(due), reason });
     }
 
+    /// Reports that the instance misses a fire with all its items.
+    pub(crate) fn misses_all(&self, ms: i64, due: i64, reason: MissReason) {
+        self.publish(ms, JobEvent::Missed { item: None, fire: fire(due), reason });
+    }
+
     pub(crate) fn misfires(&self, ms: i64, n: u32, due: i64) {
         let waiting = FireRange { first: fire(due), last: fire(due), count: 1 };
         self.publish(ms, JobEvent::MisfireNoted { item: item(n), waiting });

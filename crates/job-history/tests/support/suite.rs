@@ -34,6 +34,7 @@ pub(crate) struct TestStore {
 pub(crate) async fn all(store: &TestStore) {
     concurrent_opens_migrate_each_step_once(store).await;
     each_fire_has_one_outcome_in_any_order_of_writes(store).await;
+    gap_has_the_reason_of_an_instance_that_missed_its_fires(store).await;
     elasticjob_tables_have_all_runs_and_states(store).await;
     events_are_stored_with_kind_and_text(store).await;
     run_without_recorded_end_becomes_unknown(store).await;
@@ -184,6 +185,25 @@ async fn each_fire_has_one_outcome_in_any_order_of_writes(store: &TestStore) {
         assert_eq!((fires[4].gap_until, fires[4].gap_count), (Some(at(60_000)), Some(5)));
         two.close(DEADLINE).await.unwrap();
     }
+}
+
+/// A paused instance reports its missed fires without an item, and a later claim proves a gap.
+async fn gap_has_the_reason_of_an_instance_that_missed_its_fires(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    let (a, other) = (publisher(&history, "gaps", 1), publisher(&history, "other-gaps", 2));
+    a.misses_all(10_001, 10_000, MissReason::Paused);
+    a.misses_all(20_001, 20_000, MissReason::Leaving);
+    other.misses_all(30_001, 30_000, MissReason::ServerDisabled);
+    // The first gap has two reports, the second one none: a miss at its end is after it.
+    a.finds_gap(60_000, 0, 10_000, 30_000);
+    a.misses_all(60_001, 60_000, MissReason::Paused);
+    a.finds_gap(90_000, 0, 30_000, 60_000);
+    history.flush(DEADLINE).await.unwrap();
+    let fires = fires_of(&history, "gaps").await;
+    let reasons: Vec<_> = fires.iter().map(|fire| fire.reason.as_deref().unwrap()).collect();
+    let none = "no instance lived, or none could reach the registry";
+    assert_eq!(reasons, [none, "an instance missed them: the instance is paused"]);
+    history.close(DEADLINE).await.unwrap();
 }
 
 async fn elasticjob_tables_have_all_runs_and_states(store: &TestStore) {

@@ -33,7 +33,8 @@ pub(super) fn job(doc: JobDoc, allow: &Allow, lines: Lines) -> Result<DeclaredJo
         ("http", doc.http.is_some()),
         ("stored", doc.stored == Some(true)),
     ];
-    one_of("the job type", types, "script, http and stored = true")?;
+    let valid = "script, http and stored = true, such as script = { shell = \"echo hello\" }";
+    one_of("the job type", types, valid)?;
     let work = match (doc.script, doc.http) {
         (Some(script), None) => self::script(script).map(Work::Script),
         #[cfg(feature = "http")]

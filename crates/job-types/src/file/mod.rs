@@ -12,7 +12,7 @@ mod model;
 mod request;
 mod tree;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::{Allow, Invalid, ScriptLauncher};
@@ -188,7 +188,7 @@ impl JobFile {
         if jobs.is_empty() {
             return Err(in_file(Invalid::new("jobs", "empty", "at least one job")));
         }
-        let mut names = BTreeSet::new();
+        let mut names = BTreeMap::new();
         let mut declared = Vec::new();
         for (n, job) in jobs.into_iter().enumerate() {
             let name = job.name.clone();
@@ -197,11 +197,11 @@ impl JobFile {
                 let path = [&start[..], &steps(&invalid)].concat();
                 JobFileError::Job { line: tree.line_of(&path), job: name.clone(), invalid }
             };
-            let is_new = names.insert(name.clone());
+            let first = names.insert(name.clone(), tree.line_of(&start));
             let lines = tree.lines_below(&start);
             declared.push(check::job(job, &allow, lines).map_err(in_job)?);
-            if !is_new {
-                let found = format!("{name:?}, twice");
+            if let Some(first) = first {
+                let found = format!("{name:?}, which the job in line {first} has");
                 return Err(in_job(Invalid::new("name", found, "a unique name")));
             }
         }

@@ -43,7 +43,8 @@ fn unassigned(case: &Case<'_>) -> Option<Finding> {
     } else {
         ("A1", "no instance runs them until the next resharding")
     };
-    let text = format!("items {} have no live owner: {why}", listed(&strays));
+    let (items, have) = (items_of(&strays), if strays.len() == 1 { "has" } else { "have" });
+    let text = format!("{items} {have} no live owner: {why}");
     let finding = Finding::of(job, FindingCode::Unassigned, severity, text).with_java_fault(fault);
     // A Java leader waits for every lasting mark, so a request would block all its fires.
     let blocked = job.view().items().any(|(_, shown)| {
@@ -72,6 +73,11 @@ fn surplus(case: &Case<'_>) -> Option<Finding> {
     (!items.is_empty()).then(|| Finding::of(job, FindingCode::SurplusItems, Severity::Info, text))
 }
 
+/// Names items for a sentence: `item 3`, `items 0, 3`.
+fn items_of(items: &[ShardingItem]) -> String {
+    format!("item{} {}", if items.len() == 1 { "" } else { "s" }, listed(items))
+}
+
 /// Returns a warning if the last runs of some items failed, an error if those of all items did.
 fn failing(job: &JobSnapshot) -> Option<Finding> {
     let failing = failing_items(job);
@@ -85,7 +91,8 @@ fn failing(job: &JobSnapshot) -> Option<Finding> {
     let which = if all {
         "the last run of every item failed".to_owned()
     } else {
-        format!("the last runs of items {} failed", listed(&failing))
+        let runs = if failing.len() == 1 { "run" } else { "runs" };
+        format!("the last {runs} of {} failed", items_of(&failing))
     };
     let text = format!("{which}; item {first} {outcome}{ended}{reason}");
     Some(Finding::of(job, FindingCode::Failing, severity, text))
@@ -111,7 +118,7 @@ fn necessary(case: &Case<'_>) -> Option<Finding> {
     } else if job.view().leader().is_none() {
         "no instance leads".to_owned()
     } else if !running.is_empty() {
-        format!("the leader waits for items {}", listed(running))
+        format!("the leader waits for {}", items_of(&running))
     } else {
         "the leader reshards at its next fire".to_owned()
     };

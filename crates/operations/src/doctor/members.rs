@@ -88,8 +88,8 @@ fn dead_servers(case: &Case<'_>) -> Vec<Finding> {
                 "no instance runs there; remove the server if none will come back".to_owned()
             }
             state @ (ServerState::Paused | ServerState::Disabled) => format!(
-                "no instance runs there, and the server is {state}, as instances that come back will be; remove the server if \
-                 none will"
+                "no instance runs there; the server is {state}, and stays so if instances come back; remove \
+                 the server if none will"
             ),
         };
         let node = NodeKind::Server(ip.clone());

@@ -8,7 +8,7 @@ use super::field::CronField;
 /// An error in a cron expression.
 ///
 /// `Display` writes three lines: the reason with the valid form, the expression, and carets under
-/// the invalid part.
+/// the invalid part. An expression of Unix cron is answered with the one that is probably meant.
 ///
 /// # Examples
 ///
@@ -132,6 +132,28 @@ pub enum CronParseErrorReason {
 
 impl std::error::Error for CronParseError {}
 
+impl CronParseError {
+    /// Returns the expression that is probably meant, if it is one of Unix cron: five fields, or
+    /// both days given of which one is `*`.
+    fn suggestion(&self) -> Option<String> {
+        let mut fields: Vec<&str> = self.expression.split_ascii_whitespace().collect();
+        match self.reason {
+            CronParseErrorReason::MissingField if fields.len() == 5 => fields.insert(0, "0"),
+            CronParseErrorReason::BothDaysGiven => {}
+            _ => return None,
+        }
+        let (of_month, of_week) = (*fields.get(3)?, *fields.get(5)?);
+        // Unix cron counts the days of the week from 0, and this syntax from 1.
+        match (of_month, of_week) {
+            (_, "*") => fields[5] = "?",
+            ("*", days) if !days.contains(|c: char| c.is_ascii_digit()) => fields[3] = "?",
+            _ => return None,
+        }
+        let suggestion = fields.join(" ");
+        super::parse::parse(&suggestion).ok().map(|_| suggestion)
+    }
+}
+
 impl fmt::Display for CronParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { expression, field, span, reason } = self;
@@ -140,7 +162,21 @@ impl fmt::Display for CronParseError {
             expression.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let indent = expression[..span.start].chars().count();
         let carets = expression[span.clone()].chars().count().max(1);
-        writeln!(f, "cron expression, {field}: {reason}; valid are {}", field.valid())?;
+        match (self.suggestion(), reason) {
+            (None, _) => {
+                writeln!(f, "cron expression, {field}: {reason}; valid are {}", field.valid())?
+            }
+            (Some(meant), CronParseErrorReason::MissingField) => writeln!(
+                f,
+                "cron expression has five fields, as in Unix cron, and here the seconds come first: \
+                 write {meant:?}; valid are six fields, or seven with the year"
+            )?,
+            (Some(meant), _) => writeln!(
+                f,
+                "cron expression: {reason}: write {meant:?}; valid are a day of month or a day of week, \
+                 and `?` as the other one"
+            )?,
+        }
         writeln!(f, "  {shown}")?;
         write!(f, "  {:indent$}{:^<carets$}", "", "")
     }

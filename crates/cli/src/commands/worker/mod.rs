@@ -151,9 +151,7 @@ impl WorkerArguments {
         target: Result<Target, Fault>,
     ) -> Result<Scheduler, Fault> {
         let target = target?;
-        if let Some(line) = target.notice() {
-            cx.print_line(&line);
-        }
+        cx.print_line(&target.notice());
         let (connect, session_timeout) = (connect.clone(), Some(self.session_timeout));
         let place = Place { connect, target, may_create: true, session_timeout };
         let registry = cx.open(place).await?;
