@@ -151,10 +151,11 @@ impl WorkerArguments {
         target: Result<Target, Fault>,
     ) -> Result<Scheduler, Fault> {
         let target = target?;
-        cx.print_line(&target.notice());
+        let notice = target.notice();
         let (connect, session_timeout) = (connect.clone(), Some(self.session_timeout));
         let place = Place { connect, target, may_create: true, session_timeout };
         let registry = cx.open(place).await?;
+        cx.print_line(&notice);
         let handlers = with_alerts(ErrorHandlers::default(), allow.outbound());
         let mut builder = outlets.subscribe(Scheduler::builder(registry)).error_handlers(handlers);
         if let Some(ip) = &self.server_ip {
