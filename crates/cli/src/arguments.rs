@@ -102,6 +102,8 @@ pub(crate) enum Command {
     Export(transfer::ExportArguments),
     /// Read configurations from a file, or from a namespace of ElasticJob 1.x
     Import(transfer::ImportArguments),
+    /// Make the namespace have the jobs that the files of a folder declare
+    Apply(apply::ApplyArguments),
     /// Ask a worker or a watcher of this host whether it is ready, by its metrics port
     Health(health::HealthArguments),
     /// Measure the latency of the registry, in a namespace that is created and removed for it

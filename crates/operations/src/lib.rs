@@ -49,8 +49,8 @@ pub use statistics::{
     job_brief, job_brief_since, job_briefs, job_state, jobs_of_server, server_briefs,
 };
 pub use transfer::{
-    Converted, Export, ExportError, ExportedJob, ExportedTemplate, ImportAct,
-    ImportStep, Importable, convert_version_1, export, plan_import,
+    ApplyPlan, Converted, Export, ExportError, ExportedJob, ExportedTemplate, ImportAct,
+    ImportStep, Importable, Owner, convert_version_1, export, plan_apply, plan_import,
 };
 pub use validate::{schedule_of, validate};
 pub use why::{WhyNot, why_item_not_running, why_not_running};
