@@ -1,21 +1,23 @@
 //! `cargo xtask verify`: fault scenarios, on a simulated cluster or with real processes.
 
 use crate::backend::Backend;
+use crate::program::Programs;
 use crate::steps::{cargo, run};
-use crate::{Error, etcd, postgres};
+use crate::{Error, etcd, postgres, workspace};
 
 /// Tests of the harness on servers that an ordinary test run does not need.
 const HARNESS: &str = "test -p verify --lib --test it -- --ignored";
 
+/// The runner and its workers, which the runner starts from its own folder.
+const PROGRAMS: &str = "--bin ejob-verify --bin ejob-worker";
+
 /// Builds and runs the scenarios with the runner's own arguments.
-///
-/// The workers are built first, because the runner starts them from its own folder.
 pub(crate) fn run_scenarios(arguments: &[String]) -> Result<(), Error> {
     if let Some(backend) = backend(arguments) {
         backend.ensure()?;
     }
-    run(&mut cargo("build -p verify --bins"))?;
-    run(cargo("run --quiet -p verify --bin ejob-verify --").args(arguments))
+    let programs = Programs::build_as_tested(PROGRAMS)?;
+    run(programs.command("ejob-verify")?.args(arguments).current_dir(workspace()))
 }
 
 /// Runs the tests of the harness on PostgreSQL and etcd.

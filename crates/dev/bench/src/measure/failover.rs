@@ -37,6 +37,9 @@ const NAMESPACE: &str = "failover";
 
 /// Time in which PostgreSQL ends the processes of closed connections.
 const EXIT_TIME: Duration = Duration::from_millis(100);
+/// Idle time before a raw write. It is short, because the end of the session has just used the
+/// server.
+const IDLE_TIME: Duration = Duration::from_millis(20);
 
 /// Measures the loss of an instance that runs one item, three items, and a thousand items.
 pub(crate) async fn measure(backend: Backend, effort: Effort) -> Outcome<Table> {
@@ -119,7 +122,7 @@ async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
             last: starts[starts.len() - 1],
             raw_write: one_write(&survivor).await?,
             raw_takeover: replay_takeover(&survivor, &requests).await?,
-            one_row: raw_client.typical_write().await?,
+            one_row: raw_client.typical_write(IDLE_TIME).await?,
         });
     }
     survivor.leave().await?;

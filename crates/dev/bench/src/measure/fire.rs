@@ -63,7 +63,7 @@ pub(crate) async fn measure(backend: Backend, effort: Effort) -> Outcome<Table> 
         "one fire of one instance; times in ms: minimum / median / maximum; raw: transactions of \
          the same operations and bytes, one after the other, the first after an idle time as \
          before a fire; one-row transaction: a write of one row, node or key by the registry's own \
-         client, the median of five; requests: by ZooKeeper's count",
+         client, the median of five, each after that idle time; requests: by ZooKeeper's count",
         4,
         &COLUMNS,
     );
@@ -207,7 +207,7 @@ async fn compare_with_raw(
     let txns: Vec<Txn> = sent.iter().filter_map(|request| request.txn.clone()).collect();
     let claim = txns.iter().position(|txn| txn.label() == "claim");
     let raw = replay::replay_after(IDLE_TIME, instance.center.unrecorded(), &txns).await?;
-    let one_row = raw_client.typical_write().await?;
+    let one_row = raw_client.typical_write(IDLE_TIME).await?;
     Ok(Fire {
         round_trips: round_trips(&before_start),
         to_start,

@@ -16,9 +16,6 @@ use crate::backend::Running;
 /// Data of a row, about as long as a ledger record.
 pub(crate) const RECORD: &str = "{\"state\":\"running\",\"token\":123456789,\"fire\":1700000000000,\"holder\":\"10.0.0.1@-@12345-k3f9x2\",\"source\":\"NORMAL\"}";
 
-/// Idle time before a write whose time is measured.
-const IDLE_TIME: Duration = Duration::from_millis(20);
-
 /// A client with one row (node, key) of its own.
 pub(crate) enum RawClient {
     Zookeeper(zookeeper::Client),
@@ -77,12 +74,15 @@ impl RawClient {
         Ok(begin.elapsed())
     }
 
-    /// Returns the median of five writes, each after a short idle time: a disk that other programs
-    /// use as well answers one write many times later than the next.
-    pub(crate) async fn typical_write(&mut self) -> Outcome<Duration> {
+    /// Returns the median of five writes, each after an idle time: a disk that other programs use
+    /// as well answers one write many times later than the next.
+    ///
+    /// After a longer idle time a write takes longer, because processors and server have to wake
+    /// up. So the idle time is that before the measured operation.
+    pub(crate) async fn typical_write(&mut self, idle_time: Duration) -> Outcome<Duration> {
         let mut times = Vec::new();
         for _ in 0..5 {
-            tokio::time::sleep(IDLE_TIME).await;
+            tokio::time::sleep(idle_time).await;
             times.push(self.timed_write().await?);
         }
         times.sort_unstable();

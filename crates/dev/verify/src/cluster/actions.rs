@@ -17,7 +17,7 @@ use super::links::{self, Links};
 use super::operator::Operator;
 use super::process::{END_LIMIT, Process, State};
 use super::skew::SkewMethod;
-use super::{ProcessListener, RealCluster, Worker, harness, note_expiry, parts, refused};
+use super::{ProcessListener, RealCluster, Worker, harness, parts, refused};
 use crate::protocol::{Arm, Order, Plan, WorkPlan};
 
 /// Factor on time limits, because a loaded machine is slow. A longer wait proves nothing less: the
@@ -134,8 +134,10 @@ impl Cluster for RealCluster {
         let session = self.session_of(name)?;
         let session = session.ok_or_else(|| refused("expire", name, "has no session"))?;
         let links = &self.worker("expire", name)?.links;
-        self.registry.expiry().end(links, session).await?;
-        note_expiry(&self.nemesis, name, session)
+        // Recorded first: a worker on the same host can see the end before the request that ends
+        // the session is answered, and cancel the run that the fault was meant for.
+        self.nemesis.fault(NemesisEvent::Point, "expire", name, format!("session {session:#x}"))?;
+        self.registry.expiry().end(links, session).await
     }
 
     async fn skew(&mut self, name: &str, ms: i64) -> Result<(), ClusterError> {

@@ -32,7 +32,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use checker::history::{FORMAT, Fact, NemesisEvent, Record};
+use checker::history::{FORMAT, Fact, Record};
 use lite::{Following, JobConfig};
 use testkit::harness::ClusterError;
 use tokio::task::block_in_place;
@@ -287,10 +287,6 @@ impl ProcessListener {
         }
         self.nemesis.note_point(arm)
     }
-}
-
-fn note_expiry(nemesis: &Nemesis, name: &str, session: i64) -> Result<(), ClusterError> {
-    nemesis.fault(NemesisEvent::Point, "expire", name, format!("session {session:#x}"))
 }
 
 /// Returns an error of the harness itself.
