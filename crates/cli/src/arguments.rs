@@ -7,8 +7,8 @@ use clap::{FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "console")]
 use crate::commands::console;
 use crate::commands::{
-    bench, config, context, create, doctor, drain, health, history, hold, init, leave, list, look,
-    man, plan, run_now, transfer, watch_expectations, worker,
+    apply, bench, config, context, create, doctor, drain, health, history, hold, init, leave, list,
+    look, man, plan, run_now, transfer, watch_expectations, worker,
 };
 use crate::connect::ConnectArguments;
 use crate::examples::program;
