@@ -68,10 +68,9 @@ impl ApplyArguments {
         let report = operations.apply(&plan, &by).await;
         waiting.finish_and_clear();
         let unread = unread(&plan);
-        let exit = match report::exit(&report) {
-            Exit::Done if !plan.unread.is_empty() => Exit::Partly,
-            exit => exit,
-        };
+        let exit = report::exit(&report);
+        let is_less = exit == Exit::Done && !plan.unread.is_empty();
+        let exit = if is_less { Exit::Partly } else { exit };
         let document = json!({ "plan": plan, "report": report });
         Ok(Page::new(report::text(&report) + &unread, &document).ending(exit))
     }
