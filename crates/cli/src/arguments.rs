@@ -7,8 +7,8 @@ use clap::{FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "console")]
 use crate::commands::console;
 use crate::commands::{
-    bench, config, context, create, doctor, drain, health, history, hold, init, leave, list, look,
-    man, plan, run_now, transfer, watch_expectations, worker,
+    apply, bench, config, context, create, doctor, drain, health, history, hold, init, leave, list,
+    look, man, plan, run_now, transfer, watch_expectations, worker,
 };
 use crate::connect::ConnectArguments;
 use crate::examples::program;
@@ -102,6 +102,8 @@ pub(crate) enum Command {
     Export(transfer::ExportArguments),
     /// Read configurations from a file, or from a namespace of ElasticJob 1.x
     Import(transfer::ImportArguments),
+    /// Make the namespace have the jobs that the files of a folder declare
+    Apply(apply::ApplyArguments),
     /// Ask a worker or a watcher of this host whether it is ready, by its metrics port
     Health(health::HealthArguments),
     /// Measure the latency of the registry, in a namespace that is created and removed for it

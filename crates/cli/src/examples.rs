@@ -50,9 +50,15 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ejob remove import", "shows what would be removed"),
     ("ejob remove import --confirm import --why \"replaced by report\"", ""),
     ("ejob remove-server --server 10.0.0.9 --why \"it does not come back\"", ""),
+    (
+        "ejob remove-server --server '10.0.*' --dry-run",
+        "which servers of which jobs would be removed",
+    ),
     ("ejob doctor report --fix", "shows how the findings would be repaired"),
     ("ejob doctor report --fix --apply --why \"left over after the outage\"", ""),
     ("ejob export -f jobs.yaml", ""),
+    ("ejob apply jobs.d --dry-run", "how the jobs differ from the files of a folder"),
+    ("ejob apply jobs.d --prune --why \"release 12\"", ""),
     (
         "ejob import jobs.yaml --registry sqlite:new.db --apply --why \"move to another registry\"",
         "",

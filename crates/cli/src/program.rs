@@ -220,6 +220,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::History(given) => given.run(cx).await,
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,
+        Command::Apply(given) => given.run(cx).await,
         Command::Bench(given) => given.run(cx).await,
         Command::Health(given) => given.run().await,
         #[cfg(feature = "console")]

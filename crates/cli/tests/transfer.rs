@@ -126,3 +126,96 @@ async fn version_1_namespace_is_converted_with_notes() {
     let dump = world.ejob_in("/new", &["dump", "report"]).await.done();
     assert!(dump.starts_with("/report | com.acme.Report\n"), "{dump}");
 }
+
+const REPORT: &str = "[[jobs]]\nname = 'report'\nsharding_total_count = 2\nstored = true\n";
+const IMPORT: &str = "[[jobs]]\nname = 'import'\nsharding_total_count = 1\nstored = true\n";
+
+/// A folder with one file for each text, and its path.
+fn folder(files: &[(&str, &str)]) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let path = folder.path().to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+#[tokio::test]
+async fn apply_makes_the_namespace_what_the_files_declare() {
+    let world = World::new();
+    let (both, dir) = folder(&[("a.toml", REPORT), ("b.toml", IMPORT), ("notes.txt", "no job")]);
+    let dry = world.ejob(&["apply", &dir, "--dry-run"]).await;
+    let expected = "would create import\nwould create report\nnothing was changed\n";
+    assert_eq!((dry.exit, &*dry.out), (Exit::Partly, expected), "{dry:?}");
+    let done = world.ejob(&["apply", &dir]).await.done();
+    let stored = "done: import, configuration: stored\ndone: report, configuration: stored\n";
+    assert_eq!(done, stored);
+    let same = world.ejob(&["apply", &dir, "--dry-run"]).await.done();
+    assert!(same.starts_with("would keep import: it is as wanted already\n"), "{same}");
+
+    let changed = REPORT.replace("= 2", "= 3");
+    std::fs::write(both.path().join("a.toml"), changed).unwrap();
+    std::fs::remove_file(both.path().join("b.toml")).unwrap();
+    let kept = world.ejob(&["apply", &dir]).await.done();
+    assert_eq!(kept, "done: report, configuration: sharding_total_count: 2 -> 3\n");
+    let prune = ["apply", &dir, "--prune", "--dry-run"];
+    let other = [&prune[..], &["--owner", "others"]].concat();
+    let other = world.ejob(&other).await;
+    let refused = "would refuse report: the owner default created it, not others\n";
+    assert!(other.out.starts_with(refused) && !other.out.contains("remove"), "{other:?}");
+    let dry = world.ejob(&prune).await;
+    assert!(dry.out.contains("would remove import: "), "{dry:?}");
+    let done = world.ejob(&["apply", &dir, "--prune", "--why", "import is over"]).await.done();
+    assert!(done.starts_with("done: import, job: removed\n"), "{done}");
+    assert!(world.stored("/import/config").is_none());
+    assert!(world.stored("/report/config").is_some());
+}
+
+#[tokio::test]
+async fn apply_rejects_folders_that_declare_no_unique_jobs() {
+    let world = World::new();
+    let (_twice, twice) = folder(&[("a.toml", REPORT), ("b.toml", REPORT)]);
+    let (_none, none) = folder(&[("notes.txt", "")]);
+    let (_bad, bad) = folder(&[("a.toml", "[[jobs]]\nname = 'report'\n")]);
+    let rows = [
+        (&*twice, "job report is declared in ", "b.toml; valid is one file for each job"),
+        (&*none, "", " has 0 files of jobs; valid is 1 to 1000 files *.toml, *.yaml or *.yml"),
+        (&*bad, "", "sharding_total_count"),
+        ("/nowhere/at/all", "/nowhere/at/all cannot be read: ", "valid is a folder with job files"),
+    ];
+    for (dir, begins, contains) in rows {
+        let output = world.ejob(&["apply", dir]).await;
+        assert_eq!(output.exit, Exit::Usage, "{output:?}");
+        let error = output.err.strip_prefix("error: ").unwrap();
+        assert!(error.starts_with(begins) && error.contains(contains), "{output:?}");
+    }
+    let (_one, one) = folder(&[("a.toml", REPORT)]);
+    let output = world.ejob(&["apply", &one, "--prune"]).await;
+    assert_eq!(output.exit, Exit::Usage, "{output:?}");
+    assert!(output.err.starts_with("error: --why is missing"), "{output:?}");
+    assert!(world.stored("/report/config").is_none(), "nothing was done");
+}
+
+#[tokio::test]
+async fn remove_server_takes_patterns_and_shows_them_first() {
+    let world = world().await;
+    let servers = ["10.0.0.1", "10.0.0.2", "10.1.0.1"].map(|ip| format!("/two/servers/{ip}"));
+    world.write(&servers.each_ref().map(|path| (path.as_str(), ""))).await;
+    let remove = ["remove-server", "--server", "10.0.*"];
+    let dry = world.ejob(&[&remove[..], &["--dry-run"]].concat()).await.done();
+    let expected = "would do: two, server 10.0.0.1: removed\nwould do: two, server 10.0.0.2: removed\n\
+                    nothing was changed\n";
+    assert_eq!(dry, expected);
+    let unsigned = world.ejob(&remove).await;
+    assert_eq!(unsigned.exit, Exit::Usage, "{unsigned:?}");
+    let why = [&remove[..], &["--why", "gone"]].concat();
+    let done = world.ejob(&why).await.done();
+    assert!(done.contains("done: two, server 10.0.0.2: removed\n"), "{done}");
+    assert!(world.stored("/two/servers/10.1.0.1").is_some());
+    let none = world.ejob(&why).await;
+    assert_eq!(none.exit, Exit::NotFound, "{none:?}");
+    assert!(none.err.contains("no job knows a server 10.0.*"), "{none:?}");
+    let bad = world.ejob(&["remove-server", "--server", "host-*", "--why", "x"]).await;
+    assert_eq!(bad.exit, Exit::Usage, "{bad:?}");
+    assert!(bad.err.contains("an IP address such as 10.0.0.7, or a pattern"), "{bad:?}");
+}

@@ -51,6 +51,7 @@ pub use protocol::request_parameter::{
     InvalidParameter, MAX_REQUEST_BYTES, MAX_REQUEST_PARAMETER_BYTES, RequestParameter,
 };
 pub use protocol::server_state::ServerState;
+pub use protocol::server_ttl::{DEFAULT_SERVER_TTL_SECONDS, MIN_SERVER_TTL_SECONDS, ServerTtl};
 pub use protocol::shortened::{MAX_SHOWN_BYTES, shortened};
 pub use protocol::template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord};
 pub use protocol::unknown_fields::UnknownFields;

@@ -46,6 +46,32 @@ async fn server_states_change_for_a_job_a_server_or_both() {
 }
 
 #[tokio::test]
+async fn servers_that_match_are_removed_after_a_dry_run() {
+    let site = Site::empty().await;
+    site.add_idle(&["a", "b"]).await;
+    let expected =
+        [("a", "server 10.0.0.1"), ("b", "server 10.0.0.1")].map(|(a, b)| (a.into(), b.into()));
+    let dry = json!({ "servers": "10.0.*", "dry_run": true });
+    for _ in 0..2 {
+        let got = post(&site, "servers/removal", dry.clone()).await.ok();
+        assert_eq!(done(&got), expected, "a dry run changes nothing");
+        assert_eq!(got.body["report"]["records"], json!([]));
+    }
+    let unsigned = json!({ "servers": "10.0.*" });
+    post(&site, "servers/removal", unsigned).await.problem(400, "invalid-reason");
+    let remove = json!({ "servers": "10.0.*", "reason": "test" });
+    let got = post(&site, "servers/removal", remove.clone()).await.ok();
+    assert_eq!(done(&got), expected);
+    assert_eq!(got.body["report"]["records"][0]["why"], "test");
+    post(&site, "servers/removal", remove).await.problem(404, "no-such-server");
+    let bad = json!({ "servers": "host-*", "reason": "test" });
+    let got = post(&site, "servers/removal", bad).await;
+    let detail = "servers is \"host-*\"; valid is an IP address such as 10.0.0.7, or a pattern such \
+                  as 10.0.*";
+    assert_eq!(got.problem(400, "invalid-request"), detail);
+}
+
+#[tokio::test]
 async fn instances_are_shut_down() {
     let site = Site::populated().await;
     let reason = json!({ "reason": "test" });

@@ -392,6 +392,16 @@ fn errors_have_line_field_value_and_valid_values() {
         ("substitution", script("command = 'a $(x)'"), "with the operator $( of a shell"),
         ("backtick", script("command = 'a `x`'"), "with the operator ` of a shell"),
         (
+            "server_ttl",
+            job("stored = true\nserver_ttl = 'soon'"),
+            "server_ttl is \"soon\"; valid is off, or a time of at least 1m such as 90m, 24h or 7d, followed by \" all\" if disabled and paused servers are removed, too",
+        ),
+        (
+            "server_ttl",
+            job("stored = true\nserver_ttl = '5s'"),
+            "server_ttl is 5s; valid is off, or a time of at least 1m such as 90m, 24h or 7d, followed by \" all\" if disabled and paused servers are removed, too",
+        ),
+        (
             "max_time_diff",
             job("stored = true\nmax_time_diff = 'never'"),
             "max_time_diff is \"never\"; valid is a time of whole seconds from 1s, such as 5s, or off",

@@ -45,7 +45,7 @@ pub use coordination::{
     InvalidName, InvalidParameter, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType,
     JavaSettings, JobConfig, JobEvent, JobName, Label, MAX_REQUEST_BYTES,
     MAX_REQUEST_PARAMETER_BYTES, MaxTimeDiff, MissReason, Outage, Outcome, Phase, RequestParameter,
-    RunSource, ServerIp, TemplateName,
+    RunSource, ServerIp, ServerTtl, TemplateName,
 };
 pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};

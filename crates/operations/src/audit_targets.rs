@@ -5,11 +5,6 @@ use std::collections::BTreeSet;
 use coordination::AuditRecord;
 use sharding::ShardingItem;
 
-const SEPARATOR: &str = ", ";
-/// Last entry of a list that was shortened to the limit of a record.
-const CUT: &str = "…";
-/// Room for [`CUT`] and its separator in a list, in bytes.
-const ROOM: usize = 16;
 const ITEM: &str = "item ";
 
 /// Targets of an audited change, such as `item 1, item 2`, as its record names them.
@@ -36,8 +31,8 @@ impl<'a> AuditTargets<'a> {
     /// Parses [`AuditRecord::target`].
     #[must_use]
     pub fn of(target: &'a str) -> Self {
-        let mut targets: BTreeSet<&str> = target.split(SEPARATOR).collect();
-        let is_cut = targets.remove(CUT);
+        let mut targets: BTreeSet<&str> = target.split(AuditRecord::SEPARATOR).collect();
+        let is_cut = targets.remove(AuditRecord::CUT);
         let items = targets.iter().filter_map(|one| one.strip_prefix(ITEM)?.parse().ok());
         Self { items: items.collect(), targets, is_cut }
     }
@@ -78,21 +73,6 @@ pub(crate) fn item_target(item: ShardingItem) -> String {
     format!("{ITEM}{item}")
 }
 
-/// Returns targets as the text of a record, shortened to its limit.
-pub(crate) fn text_of<'a>(targets: impl IntoIterator<Item = &'a str>) -> String {
-    let mut text = String::new();
-    for target in targets {
-        if text.len() + target.len() > AuditRecord::MAX_TEXT_BYTES - ROOM {
-            text.push_str(SEPARATOR);
-            text.push_str(CUT);
-            break;
-        }
-        text.push_str(if text.is_empty() { "" } else { SEPARATOR });
-        text.push_str(target);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,7 +110,7 @@ mod tests {
     fn written_list_is_read_again_up_to_its_cut() {
         for items in [3_u32, 500] {
             let targets: Vec<_> = (0..items).map(|n| item_target(ShardingItem::new(n))).collect();
-            let text = text_of(targets.iter().map(String::as_str));
+            let text = AuditRecord::list(targets.iter().map(String::as_str));
             assert!(text.len() <= AuditRecord::MAX_TEXT_BYTES, "{text}");
             let read = AuditTargets::of(&text);
             let named = (0..items).take_while(|item| read.has_item(*item)).count();

@@ -5,7 +5,6 @@ use std::fmt;
 use coordination::{AuditRecord, JobName, OperatorStep};
 use serde::Serialize;
 
-use crate::audit_targets::text_of;
 use crate::{Error, Result};
 
 /// Author and reason of a change. Both are recorded with it.
@@ -199,7 +198,7 @@ impl Planned {
 
     /// Returns the changed targets for the audit record, shortened to its limit.
     pub(crate) fn target(&self) -> String {
-        text_of(self.done.iter().map(|(target, _)| target.as_str()))
+        AuditRecord::list(self.done.iter().map(|(target, _)| target.as_str()))
     }
 
     pub(crate) fn report(self, job: &JobName, record: Option<AuditRecord>) -> Report {

@@ -1,6 +1,6 @@
 //! The fields of a configuration that operators set, as texts: for command lines and forms.
 
-use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff};
+use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff, ServerTtl};
 use jiff::SignedDuration;
 
 const BOOLEAN: &str = "true or false";
@@ -108,7 +108,7 @@ macro_rules! text {
     };
 }
 
-const FIELDS: [ConfigField; 21] = [
+const FIELDS: [ConfigField; 22] = [
     optional!(cron),
     optional!(time_zone),
     optional!(excluded_days),
@@ -144,6 +144,11 @@ const FIELDS: [ConfigField; 21] = [
             let minutes = whole(text, 60).ok_or(RECONCILE_INTERVAL);
             set(&mut config.reconcile_interval_minutes, minutes)
         },
+    ),
+    text_field(
+        "server_ttl",
+        |config| config.server_ttl.to_string(),
+        |config, text| set(&mut config.server_ttl, ServerTtl::parse(text).ok_or(ServerTtl::VALID)),
     ),
     text_field(
         "catch_up",
@@ -249,6 +254,7 @@ mod tests {
         (full.failover, full.misfire, full.monitor_execution) = (true, false, false);
         full.max_time_diff = MaxTimeDiff::Seconds(5);
         full.reconcile_interval_minutes = 7;
+        full.server_ttl = ServerTtl::All(5_400);
         full.catch_up = Some(CatchUp { window_seconds: 60, max: 2 });
         (full.static_sharding, full.disabled, full.overwrite) = (true, true, true);
         (full.strategy, full.description) = ("odevity".to_owned(), "d".to_owned());

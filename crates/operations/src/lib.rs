@@ -23,6 +23,7 @@ mod transfer;
 mod validate;
 mod watch;
 mod why;
+mod wildcard;
 
 pub use act::{
     Change, DrainMode, Drained, FieldChange, ItemRun, JobAction, Removal, RemovalPreview,
@@ -48,11 +49,12 @@ pub use statistics::{
     job_brief, job_brief_since, job_briefs, job_state, jobs_of_server, server_briefs,
 };
 pub use transfer::{
-    Converted, Export, ExportError, ExportedJob, ExportedTemplate, ImportAct, ImportStep,
-    Importable, convert_version_1, export, plan_import,
+    ApplyPlan, Converted, Export, ExportError, ExportedJob, ExportedTemplate, ImportAct,
+    ImportStep, Importable, Owner, convert_version_1, export, plan_apply, plan_import,
 };
 pub use validate::{schedule_of, validate};
 pub use why::{WhyNot, why_item_not_running, why_not_running};
+pub use wildcard::{ServerPattern, matches_pattern};
 
 /// Compiles and runs the programs of the page about jobs created at run time.
 #[cfg(doctest)]

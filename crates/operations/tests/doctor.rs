@@ -617,3 +617,55 @@ async fn future_fire_within_the_time_difference_is_no_finding() {
         assert_eq!(codes(&diagnose(&world.now(), None, now)), [], "{case}");
     }
 }
+
+/// Returns the finding about server 9, which has no instance.
+async fn idle_server(world: &World, state: &str, config: &str) -> Finding {
+    let nodes = [
+        ("/job/config", config),
+        ("/job/servers/10.0.0.9", state),
+        ("/job/coordination/request", ""),
+    ];
+    drop(world.write(&nodes, &[]).await);
+    let mut findings = diagnose(&world.now(), None, noon());
+    findings.retain(|finding| finding.code == Code::DeadServer);
+    findings.pop().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn repair_removes_enabled_server_without_instance() {
+    let world = World::new();
+    let finding = idle_server(&world, "", &encode_config(&JobConfig::new(job(), 1))).await;
+    let report = world.operations().fix(&finding, &by()).await.unwrap();
+    assert!(report.has_changed(), "{report}");
+    assert_eq!(world.now().view().servers().count(), 0);
+    let record = world.now().audit().next_back().cloned().unwrap();
+    assert_eq!((&*record.act, &*record.why), ("fix", "release 12"));
+}
+
+/// Each registration raises the counter of requests.
+#[tokio::test(start_paused = true)]
+async fn server_that_came_back_is_not_removed() {
+    let world = World::new();
+    let finding = idle_server(&world, "", &encode_config(&JobConfig::new(job(), 1))).await;
+    let path = NodePath::parse("/job/coordination/request").unwrap();
+    world.registry.connect().commit(Txn::new().put(path, "")).await.unwrap();
+    let report = world.operations().fix(&finding, &by()).await.unwrap();
+    assert!(!report.has_changed(), "{report}");
+    assert_eq!(world.now().view().servers().count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn server_that_operator_or_java_needs_has_no_repair() {
+    let plain = JobConfig::new(job(), 1);
+    let mut with_class = plain.clone();
+    with_class.java.job_class = "a.b.C".to_owned();
+    let disabled = plain.clone().with(|config| config.disabled = true);
+    for (case, state, config) in [
+        ("an operator disabled it", "DISABLED", plain),
+        ("a Java job", "", with_class),
+        ("new servers are disabled", "", disabled),
+    ] {
+        let finding = idle_server(&World::new(), state, &encode_config(&config)).await;
+        assert_eq!(finding.fix, None, "{case}");
+    }
+}

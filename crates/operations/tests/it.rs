@@ -1,6 +1,7 @@
 //! Integration tests that need no server, as one program.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod apply;
 mod attention;
 mod configure;
 mod doctor;

@@ -5,9 +5,11 @@ use crate::support;
 use std::time::Duration;
 
 use coordination::{Dialect, JobName, NodeKind, RequestParameter, ServerState};
-use operations::{DrainMode, Error, ItemRun, JobState, Scope, item_briefs, job_state};
+use operations::{
+    DrainMode, Error, ItemRun, JobState, Scope, ServerPattern, item_briefs, job_state,
+};
 use reg_center::memory::WriteFault;
-use reg_center::{MemoryCenter, RegistryCenter};
+use reg_center::{Lifetime, MemoryCenter, NodePath, RegistryCenter, Txn};
 use sharding::ShardingItem;
 
 use support::{World, by, every_ten_seconds, ip, items, job, on_request, shared_by, within};
@@ -579,4 +581,31 @@ async fn concurrent_changes_are_all_recorded() {
     let targets: std::collections::BTreeSet<_> =
         world.now().audit().map(|record| record.target.clone()).collect();
     assert_eq!(targets, ["item 0", "item 1", "item 2", "item 3"].map(String::from).into());
+}
+
+fn matching(pattern: &str) -> Scope {
+    Scope::matching(None, ServerPattern::parse(pattern).unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn pattern_removes_servers_that_match_and_preview_changes_nothing() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let session = world.registry.connect();
+    for ip in ["10.0.1.1", "10.0.1.2", "10.0.2.1"] {
+        let path = NodePath::parse(&format!("/job/servers/{ip}")).unwrap();
+        session.commit(Txn::new().create(path, "", Lifetime::Persistent)).await.unwrap();
+    }
+    let operations = world.operations();
+    let expected = [("server 10.0.1.1", "removed"), ("server 10.0.1.2", "removed")];
+    let preview = operations.preview_removal_of_servers(&matching("10.0.1.*")).await.unwrap();
+    assert_eq!(targets_and_texts(&preview.done), expected);
+    assert_eq!(world.now().view().servers().count(), 4, "a preview changes nothing");
+
+    let report = operations.remove_servers(&matching("10.0.1.*"), &by()).await.unwrap();
+    assert_eq!(targets_and_texts(&report.done), expected);
+    let left: Vec<_> = world.now().view().servers().map(|(ip, _)| ip.to_string()).collect();
+    assert_eq!(left, ["10.0.0.1", "10.0.2.1"]);
+    let again = operations.remove_servers(&matching("10.0.1.*"), &by()).await.unwrap();
+    assert_eq!(again, operations::Report::default(), "the caller reports that nothing matches");
 }

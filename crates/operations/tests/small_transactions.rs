@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coordination::{JobConfig, encode_config};
-use operations::{Operations, Removal};
-use reg_center::{Delegate, Limits, MemoryCenter, RegistryCenter, Result, Txn, TxnOutcome};
+use operations::{Operations, Removal, Scope, ServerPattern};
+use reg_center::{
+    Delegate, Lifetime, Limits, MemoryCenter, NodePath, RegistryCenter, Result, Txn, TxnOutcome,
+};
 
 use crate::support::{World, by, items, job};
 
@@ -66,4 +68,19 @@ async fn job_with_many_instances_is_removed() {
     let report = operations.remove_job(&job(), "job", Removal::EvenIfAlive, &by()).await.unwrap();
     assert_eq!(report.done.len(), 1, "{report}");
     assert!(!world.now().exists());
+}
+
+#[tokio::test(start_paused = true)]
+async fn servers_that_match_are_removed_in_several_transactions() {
+    let (world, session, operations) = large_job().await;
+    for n in 0..45 {
+        let path = NodePath::parse(&format!("/job/servers/10.0.0.{n}")).unwrap();
+        session.commit(Txn::new().create(path, "", Lifetime::Persistent)).await.unwrap();
+    }
+    let scope = Scope::matching(None, ServerPattern::parse("10.0.*").unwrap());
+    let report = operations.remove_servers(&scope, &by()).await.unwrap();
+    assert_eq!((report.done.len(), report.failed.len()), (45, 0), "{report}");
+    assert_eq!(world.now().view().servers().count(), 0);
+    assert_eq!(world.now().instances().len(), 0, "their instances are asked to leave");
+    assert_eq!(report.records.len(), world.now().audit().count(), "each transaction is audited");
 }

@@ -1,17 +1,18 @@
 //! `shutdown`, `remove`, `remove-server`: for instances, jobs and servers.
 
 use clap::Args;
-use coordination::{JobName, ServerIp};
-use operations::Removal;
+use coordination::JobName;
+use operations::{Removal, Scope, ServerPattern};
 use serde_json::json;
 use sharding::InstanceId;
 
 use super::hold::{Which, page};
+use super::list::no_server;
 use super::report;
 use crate::context::{Context, Reasoned, Signed};
 use crate::fault::Fault;
 use crate::output::{Page, counted};
-use crate::text::{instance, job_name, server_ip};
+use crate::text::{instance, job_name};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShutdownArguments {
@@ -87,19 +88,34 @@ pub(crate) struct RemoveServerArguments {
     /// Name of the job [default: all jobs that know the server]
     #[arg(value_parser = job_name)]
     job: Option<JobName>,
-    /// IP address of the server
-    #[arg(long, value_name = "IP", value_parser = server_ip)]
-    server: ServerIp,
+    /// IP address of the server, or a pattern such as '10.0.*' of several
+    #[arg(long, value_name = "IP", value_parser = ServerPattern::parse)]
+    server: ServerPattern,
+    /// Show which servers of which jobs would be removed, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
-    signed: Reasoned,
+    signed: Signed,
 }
 
 impl RemoveServerArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let by = self.signed.by()?;
+        let Self { job, server, dry_run, signed } = self;
+        let by = if dry_run { None } else { Some(signed.by_with_reason("remove-server")?) };
         let operations = cx.operations().await?;
-        let which = Which { job: self.job, server: Some(self.server) };
-        let scope = which.scope(&operations).await?;
-        page(&operations.remove_servers(&scope, &by).await?, &scope)
+        let scope = match server.exact() {
+            Some(ip) => Which { job, server: Some(ip) }.scope(&operations).await?,
+            None => Scope::matching(job, server.clone()),
+        };
+        let report = match &by {
+            Some(by) => operations.remove_servers(&scope, by).await?,
+            None => operations.preview_removal_of_servers(&scope).await?,
+        };
+        let is_empty = report.done.is_empty() && report.left.is_empty() && report.failed.is_empty();
+        match (is_empty, by.is_some()) {
+            (true, _) => Err(no_server(&server)),
+            (false, true) => Ok(report::page(&report)),
+            (false, false) => Ok(report::preview_page(&report)),
+        }
     }
 }

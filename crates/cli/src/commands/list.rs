@@ -87,7 +87,7 @@ fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {
 }
 
 /// Returns the error for a server that no job knows.
-pub(crate) fn no_server(ip: &ServerIp) -> Fault {
+pub(crate) fn no_server(ip: &impl std::fmt::Display) -> Fault {
     Fault::not_found(format!("no job knows a server {ip}; `ejob servers` lists the existing ones"))
 }
 

@@ -1,5 +1,6 @@
 //! The commands, one file for each group: their arguments and their execution.
 
+pub(crate) mod apply;
 pub(crate) mod bench;
 pub(crate) mod config;
 mod config_fields;

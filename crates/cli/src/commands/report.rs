@@ -11,6 +11,12 @@ pub(crate) fn page(report: &Report) -> Page {
     Page::new(text(report), report).ending(exit(report))
 }
 
+/// Returns the page for the report that a change would have.
+pub(crate) fn preview_page(report: &Report) -> Page {
+    let text = text(report).replace("done: ", "would do: ");
+    Page::new(format!("{text}nothing was changed\n"), report).ending(exit(report))
+}
+
 /// Returns one line for each target that was changed, left alone or failed.
 pub(crate) fn text(report: &Report) -> String {
     let rows = [("done", &report.done), ("left alone", &report.left), ("failed", &report.failed)];

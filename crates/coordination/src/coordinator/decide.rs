@@ -80,6 +80,7 @@ impl Coordinator {
             server: &self.identity.server,
             view: &self.view,
             local: &self.local,
+            idle_servers: &self.idle_servers,
             strategies: &self.strategies,
             settings: &self.settings,
         }

@@ -22,6 +22,7 @@ use self::in_flight::{AssignmentInDoubt, InFlight, Stage};
 use self::reporting::AlreadyReported;
 pub use self::status::Status;
 use crate::Following;
+use crate::duty::expiry::IdleServers;
 use crate::duty::settings::{Settings, items_per_plan};
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::gap::Lookup;
@@ -91,6 +92,7 @@ pub struct Coordinator {
     layout: Layout,
     view: JobView,
     local: Local,
+    idle_servers: IdleServers,
     /// Items to examine: their record or local run has changed, or a claim of the item waits to
     /// start.
     dirty_items: BTreeSet<ShardingItem>,
@@ -124,6 +126,7 @@ impl Coordinator {
             identity,
             strategies,
             local: Local::default(),
+            idle_servers: IdleServers::default(),
             dirty_items: BTreeSet::new(),
             session: None,
             me: None,
@@ -263,7 +266,9 @@ impl Coordinator {
         let patience = since.map(|since| since + ORPHAN_PATIENCE);
         let in_doubt = self.in_doubt.iter().filter_map(AssignmentInDoubt::ends);
         let java = self.local.java.next_wake();
-        retries.chain(self.next_reconcile).chain(patience).chain(java).chain(in_doubt).min()
+        let idle = self.idle_servers.next_wake();
+        let waits = retries.chain(self.next_reconcile).chain(patience).chain(java).chain(in_doubt);
+        waits.chain(idle).min()
     }
 
     /// Returns the earliest last fire of all items, if the job catches up.

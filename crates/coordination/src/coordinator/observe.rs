@@ -40,6 +40,7 @@ impl Coordinator {
         self.observe_drops(now, out);
         self.observe_request();
         self.observe_orphans(now);
+        self.observe_servers(now);
         self.observe_calls(out);
         self.run_unmonitored_fire(now, out);
         self.run_unmonitored_request(now, out);
@@ -302,6 +303,12 @@ impl Coordinator {
         let Some(config) = self.view.config() else { return false };
         let n_items = usize::try_from(config.sharding_total_count);
         n_items.is_ok_and(|n_items| !parameter.fits_items(n_items))
+    }
+
+    fn observe_servers(&mut self, now: Now) {
+        if self.connected && self.view.is_synced() {
+            self.idle_servers.observe(&self.view, now.mono);
+        }
     }
 
     fn observe_orphans(&mut self, now: Now) {

@@ -10,12 +10,12 @@ use crate::local::fires::Due;
 use crate::local::requests::{RequestProgress, WantedTrigger};
 use crate::run_marks::Mark;
 use crate::runs::LocalRun;
-use crate::shortened;
 use crate::wire::NodeKind;
 use crate::{
     Command, DropReason, Event, FailureReason, FencingToken, FireTime, InterruptReason, JobEvent,
     MissReason, Now, OnceStage, Outage, Outcome, RequestParameter,
 };
+use crate::{server_of, shortened};
 
 /// Tolerance for a fire ahead of the instance's clock, in milliseconds.
 const EARLY_MS: i64 = 1_000;
@@ -118,6 +118,11 @@ impl Coordinator {
         for change in changes {
             let kind = change.path().and_then(|path| self.layout.parse(path));
             let item = kind.as_ref().and_then(|kind| self.changed_item(kind));
+            if let Some(NodeKind::Instance(id)) = &kind
+                && let Some(ip) = server_of(id)
+            {
+                self.idle_servers.seen(&ip);
+            }
             let all = change == Change::Ready;
             if let Err(anomaly) = self.view.apply_to(kind, change) {
                 let path = anomaly.path.to_string();

@@ -1,16 +1,17 @@
-//! Cleanup: the leader removes stale entries of the failover queue and stale misfire marks.
+//! Cleanup: the leader removes stale entries of the failover queue, stale misfire marks and expired
+//! servers.
 
 use sharding::ShardingItem;
 
-use super::Context;
+use super::{Context, expiry};
 use crate::plan::{Plan, Step};
 use crate::view::item::{Attention, ItemView};
 use crate::{Duty, LedgerState};
 
 /// Removes queue entries of items without an orphaned run, and misfire marks of items without noted
-/// fires.
+/// fires; if there are none, expired servers.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    stale_entries(cx, |_| true, |_, _| true)
+    stale_entries(cx, |_| true, |_, _| true).or_else(|| expiry::plan(cx))
 }
 
 /// Removes the stale queue entries and misfire marks that the filters let through.

@@ -1,5 +1,6 @@
 //! Input of all duties.
 
+use crate::duty::expiry::IdleServers;
 use crate::duty::settings::{BYTES_PER_ITEM, Settings};
 use crate::gap::Judgement;
 use crate::local::Local;
@@ -21,6 +22,7 @@ pub(crate) struct Context<'a> {
     pub(crate) server: &'a ServerIp,
     pub(crate) view: &'a JobView,
     pub(crate) local: &'a Local,
+    pub(crate) idle_servers: &'a IdleServers,
     pub(crate) strategies: &'a StrategyRegistry,
     pub(crate) settings: &'a Settings,
 }

@@ -25,7 +25,8 @@
 //! - **trigger**: an operator requests runs. Writes: requests; leader: ledger records.
 //! - **once**: an instance with callbacks: all items have begun, or ended, a fire. Writes: record
 //!   of the calls.
-//! - **cleanup**: leader: queue entries or misfire marks are stale. Writes: failover queue, marks.
+//! - **cleanup**: leader: queue entries or misfire marks are stale, or servers have expired.
+//!   Writes: failover queue, marks, servers, log of audited changes.
 //!
 //! `unmonitored` starts runs without records: it writes nothing, so it is no duty. `java` changes
 //! these rules beside Java instances.
@@ -39,6 +40,7 @@ pub(crate) mod cleanup;
 mod context;
 pub(crate) mod disabling;
 pub(crate) mod election;
+pub(crate) mod expiry;
 pub(crate) mod gap_judge;
 pub(crate) mod membership;
 pub(crate) mod misfire;

@@ -10,6 +10,7 @@ use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use super::Context;
+use crate::duty::expiry::IdleServers;
 use crate::duty::settings::Settings;
 use crate::local::Local;
 use crate::local::fires::Due;
@@ -66,6 +67,8 @@ pub(crate) struct Scene {
     layout: Layout,
     view: JobView,
     pub(crate) local: Local,
+    pub(crate) idle_servers: IdleServers,
+    now: Duration,
     config: JobConfig,
     settings: Settings,
 }
@@ -91,6 +94,8 @@ impl Scene {
                 session: SessionState { lease: true, ..SessionState::default() },
                 ..Local::default()
             },
+            idle_servers: IdleServers::default(),
+            now: Duration::from_secs(1),
             config: JobConfig { failover: true, java, ..JobConfig::new(name, total) },
             settings: Settings::default(),
         };
@@ -195,6 +200,10 @@ impl Scene {
             wire::encode_term(&id(n)),
             Lifetime::Persistent,
         )
+    }
+
+    pub(crate) fn with_text(self, kind: &NodeKind, text: &str) -> Self {
+        self.write(kind, text.to_owned(), Lifetime::Persistent)
     }
 
     pub(crate) fn requested(self) -> Self {
@@ -309,6 +318,14 @@ impl Scene {
         })
     }
 
+    /// Lets this time pass, and instance 1 look for idle servers at its start and at its end.
+    pub(crate) fn passes(mut self, time: Duration) -> Self {
+        self.idle_servers.observe(&self.view, self.now);
+        self.now += time;
+        self.idle_servers.observe(&self.view, self.now);
+        self
+    }
+
     /// Lets instance 1 observe the marks of Java instances.
     pub(crate) fn observed(mut self) -> Self {
         let fire = self.local.fires.last_seen;
@@ -351,12 +368,13 @@ impl Scene {
     /// Calls a function with the context of instance 1.
     pub(crate) fn with_context<T>(&self, ask: impl FnOnce(&Context<'_>) -> T) -> T {
         ask(&Context {
-            now: Now { wall_ms: 1_000, registry_ms: None, mono: Duration::from_secs(1) },
+            now: Now { wall_ms: 1_000, registry_ms: None, mono: self.now },
             me: &id(1),
             session: Some(self.session),
             server: &ip(1),
             view: &self.view,
             local: &self.local,
+            idle_servers: &self.idle_servers,
             strategies: &StrategyRegistry::default(),
             settings: &self.settings,
         })

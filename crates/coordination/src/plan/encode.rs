@@ -41,6 +41,7 @@ impl Layout {
             Data::Ledger(ledger) => wire::encode_ledger(ledger).into(),
             Data::Request(record) => wire::encode_trigger(record).into(),
             Data::Once(record) => wire::encode_once(record).into(),
+            Data::Audit(log) => wire::encode_audit(log).into(),
             Data::RunRequest => wire::TRIGGER.into(),
             Data::RunRequestAccepted => wire::RUST_MARK.into(),
         }

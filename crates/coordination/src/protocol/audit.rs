@@ -26,6 +26,35 @@ pub struct AuditRecord {
 impl AuditRecord {
     /// Maximum length of each text of a record, in bytes.
     pub const MAX_TEXT_BYTES: usize = 512;
+    /// Separator of the targets in [`target`](Self::target).
+    pub const SEPARATOR: &str = ", ";
+    /// Last entry of a list of targets that was shortened to the limit of a record.
+    pub const CUT: &str = "…";
+
+    /// Returns targets as the text of a record, shortened to its limit.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::AuditRecord;
+    ///
+    /// assert_eq!(AuditRecord::list(["item 1", "item 2"]), "item 1, item 2");
+    /// ```
+    #[must_use]
+    pub fn list<'a>(targets: impl IntoIterator<Item = &'a str>) -> String {
+        let room = Self::SEPARATOR.len() + Self::CUT.len();
+        let mut text = String::new();
+        for target in targets {
+            let separator = if text.is_empty() { "" } else { Self::SEPARATOR };
+            if text.len() + separator.len() + target.len() > Self::MAX_TEXT_BYTES - room {
+                text.push_str(Self::SEPARATOR);
+                text.push_str(Self::CUT);
+                break;
+            }
+            text.push_str(separator);
+            text.push_str(target);
+        }
+        text
+    }
 }
 
 /// The last changes of a job, oldest first.

@@ -5,7 +5,7 @@ use std::fmt;
 use sharding::ShardingItem;
 
 use crate::JavaSettings;
-use crate::{JobName, Now, shortened};
+use crate::{JobName, Now, ServerTtl, shortened};
 
 /// Maximum number of items of a job.
 pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
@@ -36,6 +36,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `monitor_execution` | true | runs are claimed and recorded in the registry |
 /// | `max_time_diff` | default, 60 s | clock difference beyond which fires are missed |
 /// | `reconcile_interval_minutes` | 10 | interval of decisions without an event; 0 is never |
+/// | `server_ttl` | a day | time after which servers without instances are removed |
 /// | `catch_up` | `None` | missed fires are each run afterwards, within bounds |
 /// | `static_sharding` | false | items stay with their owners |
 /// | `strategy` | empty | name of the sharding strategy; empty is average allocation |
@@ -82,6 +83,9 @@ pub struct JobConfig {
     pub max_time_diff: MaxTimeDiff,
     /// Interval at which each instance decides again without an event, in minutes. 0 is never.
     pub reconcile_interval_minutes: u32,
+    /// Time after which the leader removes servers that have had no instance. Not beside Java
+    /// instances.
+    pub server_ttl: ServerTtl,
     /// Bounds of the catch-up, in which each missed fire gets a run of its own. Needs `misfire` and
     /// `monitor_execution`.
     pub catch_up: Option<CatchUp>,
@@ -222,6 +226,7 @@ impl JobConfig {
             monitor_execution: true,
             max_time_diff: MaxTimeDiff::Default,
             reconcile_interval_minutes: 10,
+            server_ttl: ServerTtl::default(),
             catch_up: None,
             static_sharding: false,
             strategy: String::new(),
@@ -264,7 +269,7 @@ impl JobConfig {
     /// Returns the names and the readable values of the fields that users set, except those of
     /// Java.
     #[must_use]
-    pub fn fields(&self) -> [(&'static str, String); 21] {
+    pub fn fields(&self) -> [(&'static str, String); 22] {
         let text = |field: &Option<String>| format!("{:?}", field.as_deref().unwrap_or_default());
         [
             ("cron", text(&self.cron)),
@@ -282,6 +287,7 @@ impl JobConfig {
             ("monitor_execution", self.monitor_execution.to_string()),
             ("max_time_diff", self.max_time_diff.to_string()),
             ("reconcile_interval", format!("{}m", self.reconcile_interval_minutes)),
+            ("server_ttl", self.server_ttl.to_string()),
             ("catch_up", self.catch_up.map_or("none".to_owned(), |policy| policy.to_string())),
             ("static_sharding", self.static_sharding.to_string()),
             ("strategy", format!("{:?}", self.strategy)),
@@ -377,6 +383,9 @@ impl JobConfig {
             // The parser's error points at the position, on lines of its own.
             let valid = format!("pairs such as 0=Beijing,1=Shanghai\n{error}");
             return Err(InvalidConfig::new("sharding_item_parameters", value, valid));
+        }
+        if !self.server_ttl.is_valid() {
+            return Err(InvalidConfig::new("server_ttl", self.server_ttl, ServerTtl::VALID));
         }
         if let Some(catch_up) = self.catch_up.filter(|c| c.max == 0 || c.window_seconds == 0) {
             return Err(InvalidConfig::new("catch_up", catch_up, "at least 1 in at least 1 s"));

@@ -20,6 +20,7 @@ pub(crate) mod pending;
 pub(crate) mod request_parameter;
 pub(crate) mod run_request;
 pub(crate) mod server_state;
+pub(crate) mod server_ttl;
 pub(crate) mod shortened;
 pub(crate) mod template;
 pub(crate) mod trigger_record;

@@ -119,6 +119,7 @@ impl JobView {
             NodeKind::Term => return self.put_term(node),
             NodeKind::Servers => self.servers_added = Some(version),
             NodeKind::Request => self.resharding_requests = Some(version),
+            NodeKind::Audit => self.audit = Some(Versioned { value: node.data.clone(), version }),
             NodeKind::Assignment => return self.put_assignment(node),
             NodeKind::Owner(item) => return self.put_owner(item, node),
             NodeKind::Ledger(item) => return self.put_ledger(item, node),
@@ -146,7 +147,6 @@ impl JobView {
             | NodeKind::OfItem(..) => self.java.put(kind, node),
             NodeKind::SystemTime
             | NodeKind::Checkpoint(_)
-            | NodeKind::Audit
             | NodeKind::FormerConfigs
             | NodeKind::Template => {}
         }
@@ -273,6 +273,7 @@ impl JobView {
             NodeKind::Term => (self.term, self.newer.term) = (None, false),
             NodeKind::Servers => self.servers_added = None,
             NodeKind::Request => self.resharding_requests = None,
+            NodeKind::Audit => self.audit = None,
             NodeKind::Assignment => {
                 (self.assignment, self.newer.assignment) = (None, false);
             }
@@ -300,7 +301,6 @@ impl JobView {
             | NodeKind::OfItem(..) => self.java.remove(kind),
             NodeKind::SystemTime
             | NodeKind::Checkpoint(_)
-            | NodeKind::Audit
             | NodeKind::FormerConfigs
             | NodeKind::Template => {}
         }

@@ -4,8 +4,8 @@ use reg_center::{Node, Revision, SessionId, Version};
 use sharding::InstanceId;
 
 use super::JobView;
-use crate::wire::Layout;
-use crate::{ServerIp, ServerState, Versioned, server_of};
+use crate::wire::{self, Layout};
+use crate::{AuditLog, ServerIp, ServerState, Versioned, server_of};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InstanceView {
@@ -136,6 +136,25 @@ impl JobView {
         // A Java leader writes the leader's node, but no term: both must name this instance.
         let term = self.term.as_ref()?;
         (self.leader() == Some(me) && term.value == *me).then_some(term.version)
+    }
+
+    /// Returns true if an instance of the server is registered.
+    pub(crate) fn has_instance_on(&self, ip: &ServerIp) -> bool {
+        self.instances.keys().any(|id| server_of(id).as_ref() == Some(ip))
+    }
+
+    /// Returns the log of audited changes and the version of its node, if there is one. `None` if a
+    /// later version of this project wrote the log. A damaged log is empty, so that the next entry
+    /// replaces it, as operator actions do.
+    pub(crate) fn audit(&self) -> Option<(Option<Version>, AuditLog)> {
+        let Some(Versioned { value, version }) = &self.audit else {
+            return Some((None, AuditLog::default()));
+        };
+        match wire::decode_audit(value) {
+            Ok(log) => Some((Some(*version), log)),
+            Err(error) if error.is_newer() => None,
+            Err(_) => Some((Some(*version), AuditLog::default())),
+        }
     }
 
     /// Returns the version of the counter of added servers. `None` if none was added.

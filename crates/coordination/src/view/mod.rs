@@ -13,6 +13,7 @@ mod queries;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
 use reg_center::{NodePath, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
 
@@ -71,6 +72,8 @@ pub struct JobView {
     leader: Option<Versioned<InstanceId>>,
     term: Option<Versioned<InstanceId>>,
     servers_added: Option<Version>,
+    /// Undecoded, because only the leader that adds an entry reads it.
+    audit: Option<Versioned<Bytes>>,
     resharding_requests: Option<Version>,
     assignment: Option<Versioned<AssignmentRecord>>,
     items: Items,
@@ -116,6 +119,7 @@ impl JobView {
             leader: None,
             term: None,
             servers_added: None,
+            audit: None,
             resharding_requests: None,
             assignment: None,
             items: Items::default(),

@@ -229,6 +229,7 @@ impl JobView {
             NodeKind::Assignment => Some(self.assignment_version()),
             NodeKind::Term => Some(self.term().map(|term| term.version)),
             NodeKind::Once => Some(self.once().map(|once| once.version)),
+            NodeKind::Audit => Some(self.audit.as_ref().map(|audit| audit.version)),
             // The author of a handled request may have cleared it since.
             NodeKind::TriggerRequest(id) => self.trigger_request(id).map(|r| Some(r.version)),
             _ => None,
@@ -242,6 +243,7 @@ impl JobView {
         match node {
             NodeKind::Instance(id) => Some(self.is_registered(id)),
             NodeKind::Draining(id) => Some(self.is_draining(id)),
+            NodeKind::Server(ip) => Some(self.server_version(ip).is_some()),
             NodeKind::Latch(latch, name) => Some(self.has_latch_node(*latch, name)),
             NodeKind::Necessary => Some(self.is_necessary()),
             NodeKind::QueuedItem(item) => Some(self.item(*item).queued),

@@ -3,7 +3,7 @@
 use super::config_error::ConfigError;
 use super::json::Fields;
 use super::{config_json, config_yaml};
-use crate::{Dialect, JavaFields, JobConfig};
+use crate::{Dialect, JavaFields, JobConfig, ServerTtl};
 
 /// Encodes a configuration in the dialect of its [`JavaFields`], byte for byte like ElasticJob
 /// 2.1.5 or 3.x.
@@ -92,6 +92,19 @@ pub(super) fn off(field: &'static str, value: Option<String>) -> Result<bool, Co
             valid: "off, or no such field",
         }),
     }
+}
+
+/// Parses the time to live of servers; the default if the field is absent.
+pub(super) fn server_ttl(
+    field: &'static str,
+    value: Option<String>,
+) -> Result<ServerTtl, ConfigError> {
+    let Some(value) = value else { return Ok(ServerTtl::default()) };
+    ServerTtl::parse(&value).ok_or_else(|| ConfigError::Field {
+        field,
+        found: format!("{value:?}"),
+        valid: ServerTtl::VALID,
+    })
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 
 use std::fmt::Write as _;
 
-use super::config::{OFF, off, total_of};
+use super::config::{OFF, off, server_ttl, total_of};
 use super::config_error::ConfigError;
 use super::json::Fields;
 use crate::{
     CatchUp, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConfig, JobName, MaxTimeDiff,
+    ServerTtl,
 };
 
 /// The class that Java gives to all script jobs, regardless of the document.
@@ -22,13 +23,15 @@ const REPEATED_HOUR: &str = "repeatedHour";
 /// Field of this project that switches the comparison of clocks off by `"off"`. Java instances read
 /// only `maxTimeDiffSeconds`.
 const MAX_TIME_DIFF: &str = "maxTimeDiff";
+/// Field of this project, absent at its default.
+const SERVER_TTL: &str = "serverTtl";
 
 /// Encodes a configuration.
 ///
 /// The fields of this project follow those of Java if they are set: `timeZone`, `staticSharding`,
-/// `catchUp`, `excludedDays`, `notBefore`, `notAfter`, `repeatedHour`, `jitterMilliseconds` and
-/// `maxTimeDiff`. Unknown fields of the former document follow at the end. Java instances skip
-/// both, but fail on unknown properties.
+/// `catchUp`, `excludedDays`, `notBefore`, `notAfter`, `repeatedHour`, `jitterMilliseconds`,
+/// `maxTimeDiff` and `serverTtl`. Unknown fields of the former document follow at the end. Java
+/// instances skip both, but fail on unknown properties.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
     json.string("jobName", config.job_name.as_str());
@@ -87,6 +90,9 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     if config.max_time_diff == MaxTimeDiff::Off {
         json.string(MAX_TIME_DIFF, OFF);
     }
+    if config.server_ttl != ServerTtl::default() {
+        json.string(SERVER_TTL, &config.server_ttl.to_string());
+    }
     for (name, value) in &config.unknown {
         json.raw(name, value);
     }
@@ -134,6 +140,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     // An invalid bound becomes 0, which the check of the configuration rejects.
     let bound = fields.has(jitter).then(|| fields.integer(jitter, 0)).transpose()?;
     config.jitter_ms = bound.map(|bound| u32::try_from(bound).unwrap_or(0));
+    config.server_ttl = server_ttl(SERVER_TTL, non_empty(fields.string(SERVER_TTL)?))?;
     config.unknown = fields.rest();
     Ok(config)
 }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::config::{OFF, off, total_of};
+use super::config::{OFF, off, server_ttl, total_of};
 use super::config_error::ConfigError;
 use super::yaml::{Document, Value, Writer};
 use crate::{
     CatchUp, Dialect, JavaExecutor, JavaFields, JavaFields3, JavaSettings, JobConfig, JobName,
-    MaxTimeDiff,
+    MaxTimeDiff, ServerTtl,
 };
 
 /// Fields that only documents of 3.x have.
@@ -34,6 +34,7 @@ const NOT_AFTER: &str = "elastic-job-rust.not-after";
 const REPEATED_HOUR: &str = "elastic-job-rust.repeated-hour";
 const JITTER: &str = "elastic-job-rust.jitter-milliseconds";
 const MAX_TIME_DIFF: &str = "elastic-job-rust.max-time-diff";
+const SERVER_TTL: &str = "elastic-job-rust.server-ttl";
 
 /// Encodes a configuration. Unknown fields of the former document follow at the end.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields3) -> String {
@@ -103,6 +104,9 @@ fn all_props<'a>(config: &'a JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a s
     if config.max_time_diff == MaxTimeDiff::Off {
         props.insert(MAX_TIME_DIFF, OFF.into());
     }
+    if config.server_ttl != ServerTtl::default() {
+        props.insert(SERVER_TTL, config.server_ttl.to_string().into());
+    }
     props
 }
 
@@ -148,6 +152,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.jitter_ms = take_number(&mut java.props, JITTER)?;
     let is_off = off(MAX_TIME_DIFF, java.props.remove(MAX_TIME_DIFF))?;
     config.max_time_diff = MaxTimeDiff::of_java(max_time_diff, is_off);
+    config.server_ttl = server_ttl(SERVER_TTL, java.props.remove(SERVER_TTL))?;
     config.java = JavaSettings { fields: JavaFields::V3(java), ..JavaSettings::of(Dialect::V3) };
     config.unknown = fields.0.into_lines();
     Ok(config)

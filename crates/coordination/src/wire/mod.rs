@@ -78,7 +78,7 @@ pub use records::{
     encode_assignment, encode_ledger,
 };
 pub(crate) use records::{
-    decode_once, decode_term, decode_trigger, encode_audit, encode_former_configs, encode_once,
-    encode_term, encode_trigger,
+    decode_audit, decode_once, decode_term, decode_trigger, encode_audit, encode_former_configs,
+    encode_once, encode_term, encode_trigger,
 };
 pub use runtime::{RUNTIME_INDEX, WATCH_STATE};

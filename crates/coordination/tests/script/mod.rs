@@ -97,7 +97,8 @@ pub(crate) struct Call {
 /// Sets the options of a coordinator; the number is that of its instance.
 type Options = fn(Coordinator, usize) -> Coordinator;
 
-/// The cluster. Instances are numbered from 0; number `n` is on server `10.0.0.{n + 1}`.
+/// The cluster. Instances are numbered from 0; number `n` is on server `10.0.0.{n + 1}`, from 255
+/// on in the next subnet.
 pub(crate) struct Cluster {
     registry: Model,
     layout: Layout,
@@ -221,9 +222,19 @@ impl Cluster {
     /// `options_of`.
     pub(crate) fn join_as(&mut self, options_of: usize) {
         let number = self.instances.len() + 1;
-        let server = ServerIp::new(&format!("10.0.0.{number}")).unwrap();
+        let (high, low) = (number / 256, number % 256);
+        let server = ServerIp::new(&format!("10.0.{high}.{low}")).unwrap();
         let incarnation = instance_id(&server, &number.to_string()).unwrap();
         self.start(server, incarnation, options_of);
+    }
+
+    /// Starts one more instance, on the server of another one. Returns its number.
+    pub(crate) fn join_on_server_of(&mut self, instance: usize) -> usize {
+        let number = self.instances.len() + 1;
+        let server = self.instances[instance].server.clone();
+        let incarnation = instance_id(&server, &number.to_string()).unwrap();
+        self.start(server, incarnation, instance);
+        self.instances.len() - 1
     }
 
     /// Kills an instance and starts it again on the same server with the same id, while the first

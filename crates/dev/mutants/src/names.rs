@@ -153,6 +153,12 @@ mutants! {
     RepairedRecordUnchecked,
     /// The removal of Java leftovers does not check the version of the configuration.
     CleanupConfigUnchecked,
+    /// The expiry of a server does not check that no instance has registered since.
+    ExpiryRequestUnchecked,
+    /// The expiry of a server does not check the version of the server.
+    ServerRemovedBlindly,
+    /// The expiry of a server overwrites entries of the audit.
+    AuditOverwritten,
     /// Sealing the leader's node does not check its version.
     LeaderSealedBlindly,
     /// Sealing a leftover instance node does not check its version.
@@ -241,6 +247,12 @@ mutants! {
     RetiredInSilence,
     /// Noted misfires are not replayed.
     MisfireUnplayed,
+    /// Disabled and paused servers expire, too.
+    HeldBackExpires,
+    /// Servers expire although the job has a Java class.
+    JavaServerExpires,
+    /// An instance that came and went between two looks does not restart the time to live.
+    ReturnUnseen,
     /// Stale queue entries and marks are not removed.
     NoCleanup,
     /// Unavailable instances contend for leadership.

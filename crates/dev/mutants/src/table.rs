@@ -584,6 +584,30 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::ExpiryRequestUnchecked,
+        properties: &["L7"],
+        story: "the server of an instance that has registered is removed",
+        watcher: ByStory(test_in("tests/expiry.rs", "registration_wins_over_expiry")),
+    },
+    Row {
+        mutant: M::ServerRemovedBlindly,
+        properties: &["L7"],
+        story: "a server is removed that an operator has disabled",
+        watcher: ByStory(test_in(
+            "tests/expiry.rs",
+            "expiry_conflicts_when_operator_disabled_server",
+        )),
+    },
+    Row {
+        mutant: M::AuditOverwritten,
+        properties: &["L7"],
+        story: "an operator action vanishes from the audit",
+        watcher: ByStory(test_in(
+            "src/duty/expiry.rs",
+            "duty::expiry::tests::expiry_conflicts_when_server_comes_back",
+        )),
+    },
+    Row {
         mutant: M::LeaderSealedBlindly,
         properties: &["S8"],
         story: "a leader seals its node twice",
@@ -907,6 +931,33 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L2"],
         story: "a noted misfire never runs",
         watcher: Simulation(100),
+    },
+    Row {
+        mutant: M::HeldBackExpires,
+        properties: &["L7"],
+        story: "the wish of an operator is removed",
+        watcher: ByStory(test_in(
+            "src/duty/expiry.rs",
+            "duty::expiry::tests::server_without_instance_expires_after_ttl",
+        )),
+    },
+    Row {
+        mutant: M::JavaServerExpires,
+        properties: &["L7"],
+        story: "the server of a Java instance that starts is removed",
+        watcher: ByStory(test_in(
+            "src/duty/expiry.rs",
+            "duty::expiry::tests::server_of_job_with_java_stays",
+        )),
+    },
+    Row {
+        mutant: M::ReturnUnseen,
+        properties: &["L7"],
+        story: "a server expires although it had an instance lately",
+        watcher: ByStory(test_in(
+            "src/duty/expiry.rs",
+            "duty::expiry::tests::ttl_begins_anew_with_each_instance",
+        )),
     },
     Row {
         mutant: M::NoCleanup,

@@ -47,6 +47,8 @@ pub enum Breach {
     Leader,
     /// S10: an instance claimed a run on a disabled or paused server, or of a disabled item.
     Disabled,
+    /// L7: a server expired although it had an instance, or an operator held it back.
+    Expired,
     /// S11: a claim or its run used a configuration that was not the present one at the claim.
     Configuration,
     /// S12: an instance that left still owns a node, holds a run or started one.
@@ -73,7 +75,7 @@ pub enum Breach {
 
 impl Breach {
     /// All properties, with their ids and sentences.
-    pub const ALL: [(Self, &'static str); 24] = [
+    pub const ALL: [(Self, &'static str); 25] = [
         (Self::Claims, "S1 tokens order the claims of an item totally"),
         (Self::StartedTwice, "S1 a run starts once"),
         (Self::FireAgain, "S1a no fire is claimed twice"),
@@ -87,6 +89,7 @@ impl Breach {
         (Self::Completion, "S7 only the holder ends a run"),
         (Self::Leader, "S8 only the leader makes the writes of a leader"),
         (Self::Disabled, "S10 no claim on a disabled or paused server or of a disabled item"),
+        (Self::Expired, "L7 only idle servers expire that no operator has held back"),
         (Self::Configuration, "S11 a run uses the configuration of its claim"),
         (Self::Leftover, "S12 an instance that left has no node and no run"),
         (Self::Callbacks, "S13 callbacks are called once and at their stage"),

@@ -5,7 +5,7 @@ use std::fmt;
 
 use coordination::internals::ViewQueries as _;
 use coordination::{
-    ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Run, RunSource,
+    ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Run, RunSource, ServerIp,
     ServerState, server_of,
 };
 use sharding::{InstanceId, ShardingItem};
@@ -348,4 +348,19 @@ pub fn breach_of_election(
     }
     let text = format!("{writer} has begun the term of {:?} beside {before:?}", after.term);
     Some(Finding::new(Breach::Leader, text))
+}
+
+/// Judges L7 for a write of an instance, which removes a server: the server has no instance, and an
+/// instance that comes back creates it in the same state.
+#[must_use]
+pub fn breach_of_expiry(before: &JobView, server: &ServerIp) -> Option<Finding> {
+    let found = |text: String| Some(Finding::new(Breach::Expired, text));
+    let is_there = |id: &&InstanceId| server_of(id).as_ref() == Some(server);
+    if let Some(instance) = before.instances().find(is_there) {
+        return found(format!("server {server} was removed, and {instance} is registered"));
+    }
+    let state = before.server_state(server);
+    let starts_disabled = before.config().is_some_and(|config| config.disabled);
+    let is_kept = state != Some(ServerState::Enabled) || starts_disabled;
+    is_kept.then(|| found(format!("server {server} was removed: {state:?}")))?
 }

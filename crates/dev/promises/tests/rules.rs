@@ -7,7 +7,9 @@ use coordination::{
     Claimant, FireTime, JobConfig, JobName, JobView, Layout, Ledger, LedgerState, ManualRequest,
     NodeKind, Outcome, Run, RunKind, RunSource, ServerIp, encode_config,
 };
-use promises::{Breach, Finding, ItemChange, Leadership, Write, breach_of_election};
+use promises::{
+    Breach, Finding, ItemChange, Leadership, Write, breach_of_election, breach_of_expiry,
+};
 use reg_center::{Change, Node, NodePath, Revision, SessionId, Stat, Version};
 use sharding::{InstanceId, ShardingItem};
 
@@ -340,6 +342,23 @@ fn term_begins_only_without_another_leader() {
     assert_eq!(breach(&job, &elected), Some(Breach::Leader), "another instance leads");
     assert_eq!(breach(&job, &vacant), Some(Breach::Leader), "removed the leader's node");
     assert_eq!(breach(&vacant, &vacant.clone().with_term(MEMBER)), Some(Breach::Leader));
+}
+
+#[test]
+fn only_idle_servers_expire_that_no_operator_has_held_back() {
+    let judge = |job: Job| breach_of_expiry(&job.view(), &server(MEMBER)).map(|found| found.breach);
+    let idle = || Job::settled().without(&NodeKind::Instance(instance(MEMBER)));
+    let disabled = config().with(|config| config.disabled = true);
+    assert_eq!(judge(idle()), None);
+    assert_eq!(judge(Job::settled()), Some(Breach::Expired), "its instance is registered");
+    let held_back = [
+        idle().with(NodeKind::Server(server(MEMBER)), "DISABLED"),
+        idle().with(NodeKind::Server(server(MEMBER)), "PAUSED"),
+        idle().with(NodeKind::Config, encode_config(&disabled)),
+    ];
+    for job in held_back {
+        assert_eq!(judge(job), Some(Breach::Expired));
+    }
 }
 
 #[test]

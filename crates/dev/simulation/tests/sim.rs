@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
+use coordination::MIN_SERVER_TTL_SECONDS;
 use simulation::sim::{
-    FAULTS, Judge, Keep, OPERATORS, Profile, Script, Source, parse_corpus, points, run, run_calm,
-    run_points, run_seeds,
+    Act, FAULTS, Judge, Keep, OPERATORS, Profile, Script, Source, parse_corpus, points, run,
+    run_calm, run_points, run_seeds,
 };
 
 const THREADS: usize = 2;
@@ -50,6 +51,41 @@ fn properties_hold_with_mixed_releases() {
         parameters += report.coverage.of("run_with_parameter");
     }
     assert!(failovers > 50 && parameters > 50, "{failovers} takeovers, {parameters} requests");
+}
+
+/// Factor by which time passes faster while servers expire: a run then lasts for minutes.
+const FASTER: u32 = 20;
+
+/// Returns the script of a seed in slow motion: all times are longer, so that a minute is a short
+/// one. Servers whose process has crashed expire before it starts again, or as it does.
+fn slow_script(seed: u64) -> Script {
+    let mut profile = Profile::draw(seed);
+    (profile.job.server_ttl_s, profile.job.period) = (MIN_SERVER_TTL_SECONDS, 60);
+    profile.pace.quantum_ms *= FASTER;
+    profile.session_ms *= FASTER;
+    let work = &mut profile.work;
+    work.usual_ms = (work.usual_ms.0 * FASTER, work.usual_ms.1 * FASTER);
+    work.slow_ms *= FASTER;
+    let mut script = Script::with(seed, profile);
+    for timed in &mut script.acts {
+        if let Act::Crash { restart_ms, .. } = &mut timed.act {
+            *restart_ms *= FASTER;
+        }
+    }
+    script
+}
+
+/// The checker is left out, because its times are those of normal runs.
+#[test]
+fn properties_hold_while_servers_expire() {
+    let mut expired = 0;
+    for seed in 0..200 {
+        let script = slow_script(seed);
+        let report = run(&script, Judge::Online, Keep { trace: false, history: false });
+        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
+        expired += report.coverage.of("expired");
+    }
+    assert!(expired > 20, "{expired} servers have expired");
 }
 
 /// Plays every seed and script that once found a fault.

@@ -1,14 +1,15 @@
 //! Changes of servers: pause, resume, disable, enable, drain, shutdown and removal.
 
+use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Json};
-use operations::{DrainMode, Drained, Scope};
+use operations::{DrainMode, Drained, Report, Scope, ServerPattern};
 use serde::Deserialize;
 
 use super::change::{Changed, Reason, answer, by, changed, wait};
 use super::place::Place;
 use crate::access::Caller;
-use crate::problem::Answer;
+use crate::problem::{Answer, Problem};
 
 macro_rules! changes {
     ($($(#[doc = $doc:literal])* $name:ident, $path:tt, $scope:ident, $method:ident;)*) => {
@@ -87,6 +88,52 @@ changes! {
     /// Removes a server from one job, and shuts its instances down.
     remove_server_of_job,
     "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/removal", one_server, remove_servers;
+}
+
+/// A removal of the servers that match a pattern.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ServersRemoval {
+    /// IP address, or a pattern in which `*` stands for any characters.
+    #[schema(example = "10.0.*", max_length = 45)]
+    servers: String,
+    /// True to change nothing, and to return the servers that would be removed.
+    #[serde(default)]
+    dry_run: bool,
+    /// Reason, recorded with each change; required without `dry_run`.
+    #[schema(min_length = 1, max_length = 512)]
+    reason: Option<String>,
+}
+
+/// Removes the servers that match a pattern from all jobs, and shuts their instances down.
+///
+/// A pattern that matches no server is an error with status 404.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/servers/removal",
+    request_body = ServersRemoval,
+    responses((status = 200, description = "The effects, or those of a dry run", body = Changed)),
+)]
+pub(super) async fn remove_servers(
+    place: Place,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<ServersRemoval>,
+) -> Answer<Response> {
+    let pattern = ServerPattern::parse(&body.servers).map_err(|valid| {
+        Problem::invalid(format!("servers is {:?}; valid is {valid}", body.servers))
+    })?;
+    let (scope, operations) = (Scope::matching(None, pattern), &place.namespace.operations);
+    let report = if body.dry_run {
+        operations.preview_removal_of_servers(&scope).await?
+    } else {
+        let by = by(&caller, body.reason.as_deref().unwrap_or_default())?;
+        operations.remove_servers(&scope, &by).await?
+    };
+    if report == Report::default() {
+        let detail = format!("no job knows a server that matches {:?}", body.servers);
+        return Err(Problem::new(StatusCode::NOT_FOUND, "no-such-server", detail));
+    }
+    Ok(changed(report))
 }
 
 /// Shuts down one instance of a job. Its runs end first.

@@ -1,6 +1,6 @@
 //! The typed fields of a configuration.
 
-use coordination::{CatchUp, JobConfig, MaxTimeDiff};
+use coordination::{CatchUp, JobConfig, MaxTimeDiff, ServerTtl};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::problem::{Answer, Problem};
@@ -61,6 +61,10 @@ pub(super) struct ConfigFields {
     max_time_diff: Option<String>,
     /// Interval of decisions without an event, in minutes; 0 is never.
     reconcile_interval_minutes: Option<u32>,
+    /// Time after which servers without instances are removed: `off`, or a time such as `24h`, with
+    /// ` all` after it if disabled and paused servers are removed, too.
+    #[schema(example = "1d")]
+    server_ttl: Option<String>,
     /// Bounds of the catch-up; null if missed fires are not caught up.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CatchUpFields>)]
@@ -117,6 +121,7 @@ impl ConfigFields {
             monitor_execution: Some(config.monitor_execution),
             max_time_diff: Some(config.max_time_diff.to_string()),
             reconcile_interval_minutes: Some(config.reconcile_interval_minutes),
+            server_ttl: Some(config.server_ttl.to_string()),
             catch_up: Some(config.catch_up.map(catch_up)),
             static_sharding: Some(config.static_sharding),
             strategy: Some(config.strategy.clone()),
@@ -129,6 +134,7 @@ impl ConfigFields {
     /// Writes the given fields into a configuration. The whole is checked when it is stored.
     pub(super) fn apply(self, config: &mut JobConfig) -> Answer<()> {
         let max_time_diff = self.max_time_diff.as_deref().map(max_time_diff).transpose()?;
+        let server_ttl = self.server_ttl.as_deref().map(server_ttl).transpose()?;
         let catch_up = |fields: CatchUpFields| CatchUp {
             window_seconds: fields.window_seconds,
             max: fields.max,
@@ -148,6 +154,7 @@ impl ConfigFields {
         set(&mut config.monitor_execution, self.monitor_execution);
         set(&mut config.max_time_diff, max_time_diff);
         set(&mut config.reconcile_interval_minutes, self.reconcile_interval_minutes);
+        set(&mut config.server_ttl, server_ttl);
         set(&mut config.catch_up, self.catch_up.map(|bounds| bounds.map(catch_up)));
         set(&mut config.static_sharding, self.static_sharding);
         set(&mut config.strategy, self.strategy);
@@ -167,6 +174,12 @@ fn set<T>(field: &mut T, given: Option<T>) {
     if let Some(value) = given {
         *field = value;
     }
+}
+
+fn server_ttl(text: &str) -> Answer<ServerTtl> {
+    ServerTtl::parse(text).ok_or_else(|| {
+        Problem::invalid(format!("server_ttl is {text:?}; valid is {}", ServerTtl::VALID))
+    })
 }
 
 fn max_time_diff(text: &str) -> Answer<MaxTimeDiff> {
@@ -200,6 +213,7 @@ mod tests {
         config.job_parameter = "p".to_owned();
         (config.failover, config.misfire) = (true, false);
         config.max_time_diff = MaxTimeDiff::Seconds(5);
+        config.server_ttl = ServerTtl::All(5_400);
         config.reconcile_interval_minutes = 7;
         config.catch_up = Some(CatchUp { window_seconds: 60, max: 2 });
         (config.static_sharding, config.disabled, config.overwrite) = (true, true, true);

@@ -136,6 +136,7 @@ fn changes(routes: Routes) -> Routes {
         .api(Disable, routes!(change_servers::enable_server))
         .api(ShutDown, routes!(change_servers::shut_down_server))
         .api(Remove, routes!(change_servers::remove_server))
+        .api(Remove, routes!(change_servers::remove_servers))
         .api(Pause, routes!(change_servers::pause_server_of_job))
         .api(Pause, routes!(change_servers::resume_server_of_job))
         .api(Disable, routes!(change_servers::disable_server_of_job))

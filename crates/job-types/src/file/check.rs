@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy};
+use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy, ServerTtl};
 
 use super::declared::{DeclaredJob, Lines, Work};
 use super::handlers::handlers;
@@ -115,6 +115,12 @@ fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
     }
     if let Some(interval) = &doc.reconcile_interval {
         job = job.reconcile_interval(duration("reconcile_interval", interval)?);
+    }
+    if let Some(ttl) = &doc.server_ttl {
+        job = job.server_ttl(
+            ServerTtl::parse(ttl)
+                .ok_or_else(|| Invalid::new("server_ttl", format!("{ttl:?}"), ServerTtl::VALID))?,
+        );
     }
     let config = job.build().map_err(invalid)?;
     check_parameters(&config)?;

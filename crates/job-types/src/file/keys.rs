@@ -14,7 +14,7 @@ const FROM_1: &str = "a whole number from 1 to 4294967295";
 const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
 
 /// Keys by their paths, without the indices of list elements, with the valid values of each.
-pub(super) const KEYS: [(&str, &str); 81] = [
+pub(super) const KEYS: [(&str, &str); 82] = [
     ("allow", "a table with commands, hosts, alert_hosts and secrets"),
     ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
     ("allow.commands", "a list of lists of words, such as [[\"/opt/report.sh\", \"--daily\"]]"),
@@ -90,6 +90,7 @@ pub(super) const KEYS: [(&str, &str); 81] = [
     ("jobs.script.max_logged_lines", "a whole number from 0 on"),
     ("jobs.script.outlives_worker", FLAG),
     ("jobs.script.shell", "a command of the shell in quotes, such as \"sort in > out\""),
+    ("jobs.server_ttl", "a time from 1m in quotes, such as \"7d\" or \"7d all\", or \"off\""),
     ("jobs.sharding_item_parameters", "pairs in quotes, such as \"0=Beijing,1=Shanghai\""),
     ("jobs.sharding_total_count", "a whole number from 1 to 100000"),
     ("jobs.shutdown_grace", A_TIME),

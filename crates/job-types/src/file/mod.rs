@@ -44,6 +44,7 @@ pub use error::JobFileError;
 /// - `catch_up`: a table with `window` and `max`.
 /// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
 ///   comparison of clocks.
+/// - `server_ttl`: a text as [`ServerTtl::parse`](lite::ServerTtl::parse) reads it.
 /// - `timeout`, `shutdown_grace`, `max_concurrency`, `error_handler_timeout`: as in
 ///   [`Registration`](lite::Registration).
 /// - `retry`: a table with `max_attempts`, and `first_delay`, `max_delay`, `after_panics` as in

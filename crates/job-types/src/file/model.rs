@@ -52,6 +52,7 @@ pub(super) struct JobDoc {
     pub(super) static_sharding: Option<bool>,
     pub(super) max_time_diff: Option<String>,
     pub(super) reconcile_interval: Option<String>,
+    pub(super) server_ttl: Option<String>,
     pub(super) strategy: Option<String>,
     pub(super) description: Option<String>,
     pub(super) disabled: Option<bool>,

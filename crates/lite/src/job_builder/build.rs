@@ -33,6 +33,7 @@ impl JobBuilder {
         config.catch_up = self.catch_up.map(policy).transpose()?;
         config.max_time_diff = max_time_diff(self.max_time_diff, self.compares_clocks)?;
         config.reconcile_interval_minutes = whole_minutes(self.reconcile_interval)?;
+        config.server_ttl = rest.server_ttl;
         config.strategy = rest.strategy;
         config.description = rest.description;
         config.disabled = rest.disabled;

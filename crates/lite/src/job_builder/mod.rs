@@ -4,7 +4,7 @@ mod build;
 
 use std::time::Duration;
 
-use coordination::JavaSettings;
+use coordination::{JavaSettings, ServerTtl};
 use jiff::Timestamp;
 
 /// Builds a [`JobConfig`](crate::JobConfig).
@@ -29,6 +29,7 @@ use jiff::Timestamp;
 /// | [`max_time_diff`](Self::max_time_diff) | 60 s | maximum difference of the clocks |
 /// | [`compare_clocks`](Self::compare_clocks) | true | compare the clock with the registry's |
 /// | [`reconcile_interval`](Self::reconcile_interval) | 10 min | time between periodic decisions |
+/// | [`server_ttl`](Self::server_ttl) | a day | time after which idle servers are removed |
 /// | [`description`](Self::description) | empty | text for operators |
 /// | [`disabled`](Self::disabled) | off | new servers start as disabled |
 /// | [`java_class`](Self::java_class) | none | the class of a Java job that may take part |
@@ -86,6 +87,7 @@ struct Options {
     misfire: bool,
     monitor_execution: bool,
     static_sharding: bool,
+    server_ttl: ServerTtl,
     strategy: String,
     description: String,
     disabled: bool,
@@ -122,6 +124,7 @@ impl JobBuilder {
                 misfire: true,
                 monitor_execution: true,
                 static_sharding: false,
+                server_ttl: ServerTtl::default(),
                 strategy: String::new(),
                 description: String::new(),
                 disabled: false,
@@ -412,6 +415,25 @@ impl JobBuilder {
     #[must_use]
     pub fn reconcile_interval(mut self, interval: Duration) -> Self {
         self.reconcile_interval = interval;
+        self
+    }
+
+    /// Sets the time after which the leader removes servers that have had no instance of this job,
+    /// at least a minute. Default: a day; disabled and paused servers stay.
+    ///
+    /// No server of a job with a [`java_class`](Self::java_class) is removed.
+    ///
+    /// # Examples
+    /// ```
+    /// use lite::{JobBuilder, ServerTtl};
+    ///
+    /// let config = JobBuilder::new("report", 2).server_ttl(ServerTtl::Enabled(3_600)).build()?;
+    /// assert_eq!(config.server_ttl.to_string(), "1h");
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn server_ttl(mut self, ttl: ServerTtl) -> Self {
+        self.rest.server_ttl = ttl;
         self
     }
 

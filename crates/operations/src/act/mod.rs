@@ -15,7 +15,7 @@ mod trigger;
 
 use coordination::{JobName, ServerIp};
 
-use crate::{Error, Result};
+use crate::{Error, Result, ServerPattern};
 
 pub(crate) use config::readable_by_peers;
 pub use config::{FieldChange, StoredConfig, Updated, differences};
@@ -28,8 +28,8 @@ pub use trigger::{ItemRun, RequestedRun, Triggered};
 
 /// Jobs and servers that a change applies to.
 ///
-/// Either one job with all its servers, one server in all jobs that know it, or one server of one
-/// job.
+/// Either one job with all its servers, or one server or the servers that match a pattern, in all
+/// jobs that know them or in one job.
 ///
 /// # Examples
 /// ```
@@ -50,6 +50,7 @@ pub use trigger::{ItemRun, RequestedRun, Triggered};
 pub struct Scope {
     job: Option<JobName>,
     server: Option<ServerIp>,
+    pattern: Option<ServerPattern>,
 }
 
 impl Scope {
@@ -60,26 +61,35 @@ impl Scope {
     pub fn new(job: Option<JobName>, server: Option<ServerIp>) -> Result<Self> {
         match (&job, &server) {
             (None, None) => Err(Error::NothingNamed),
-            (Some(_), _) | (_, Some(_)) => Ok(Self { job, server }),
+            (Some(_), _) | (_, Some(_)) => Ok(Self { job, server, pattern: None }),
         }
     }
 
     /// Names all servers of a job.
     #[must_use]
     pub fn of_job(job: JobName) -> Self {
-        Self { job: Some(job), server: None }
+        Self { job: Some(job), server: None, pattern: None }
     }
 
     /// Names a server in all jobs that know it.
     #[must_use]
     pub fn of_server(server: ServerIp) -> Self {
-        Self { job: None, server: Some(server) }
+        Self { job: None, server: Some(server), pattern: None }
     }
 
     /// Names one server of one job.
     #[must_use]
     pub fn of_both(job: JobName, server: ServerIp) -> Self {
-        Self { job: Some(job), server: Some(server) }
+        Self { job: Some(job), server: Some(server), pattern: None }
+    }
+
+    /// Names the servers that match a pattern, in one job or in all.
+    #[must_use]
+    pub fn matching(job: Option<JobName>, pattern: ServerPattern) -> Self {
+        match pattern.exact() {
+            Some(server) => Self { job, server: Some(server), pattern: None },
+            None => Self { job, server: None, pattern: Some(pattern) },
+        }
     }
 
     /// Returns the job, or `None` if the scope covers all jobs.
@@ -97,6 +107,7 @@ impl Scope {
     /// Returns true if the scope covers this server.
     pub(crate) fn has(&self, ip: &ServerIp) -> bool {
         self.server.as_ref().is_none_or(|server| server == ip)
+            && self.pattern.as_ref().is_none_or(|pattern| pattern.matches(ip))
     }
 
     /// Returns true if the scope names one server of one job, so that a missing server is reported.

@@ -58,7 +58,7 @@ pub fn preview(job: &JobSnapshot, change: &Change, now: Timestamp) -> Result<Rep
         Change::Enable(scope) => servers::enable(job, scope),
         Change::Pause(scope) => servers::pause(job, scope),
         Change::Resume(scope) => servers::resume(job, scope),
-        Change::RemoveServers(scope) => servers::remove(job, scope),
+        Change::RemoveServers(scope) => servers::remove(job, scope, usize::MAX).0,
         Change::ShutDown(scope) => instances::shut_down_servers(job, scope),
         Change::DisableItems(items) => of_items(job, items, true)?,
         Change::EnableItems(items) => of_items(job, items, false)?,

@@ -1,11 +1,16 @@
 //! Servers: disable, enable, pause, resume and remove.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use coordination::{Dialect, NodeKind, OperatorStep, ServerIp, ServerState};
 
 use super::{Scope, listed};
 use crate::change::Planned;
 use crate::held::described;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
+
+/// Operations of a transaction beside those of the servers: the audit record, and room.
+const OTHER_OPS: usize = 2;
 
 impl Operations {
     /// Disables servers: their instances start nothing more and lose their items once these are
@@ -57,13 +62,56 @@ impl Operations {
     /// Removes servers and shuts their instances down, in one transaction for each job.
     ///
     /// An instance that starts there later is enabled unless the job's configuration disables it.
-    /// The job's other nodes stay.
+    /// The job's other nodes stay. If a job has more matching servers than fit into one transaction
+    /// of the registry, several are written, each with an audit record of its own.
     ///
     /// # Errors
     /// As [`disable`](Self::disable).
     pub async fn remove_servers(&self, scope: &Scope, by: &By) -> Result<Report> {
-        let plan = |job: &JobSnapshot| Ok(remove(job, scope));
-        self.change_all(scope, "remove", by, plan).await
+        let most = self.registry().limits().max_ops.saturating_sub(OTHER_OPS).max(1);
+        let mut report = Report::default();
+        loop {
+            let is_cut = AtomicBool::new(false);
+            let plan = |job: &JobSnapshot| {
+                let (planned, is_whole) = remove(job, scope, most);
+                is_cut.fetch_or(!is_whole, Ordering::Relaxed);
+                Ok(planned)
+            };
+            match self.change_all(scope, "remove", by, plan).await {
+                Ok(changed) => {
+                    let goes_on = is_cut.into_inner() && changed.failed.is_empty();
+                    report.extend(changed);
+                    if !goes_on {
+                        return Ok(report);
+                    }
+                }
+                Err(error) if report == Report::default() => return Err(error),
+                Err(error) => {
+                    let job = scope.job().map(ToString::to_string).unwrap_or_default();
+                    report.fail(&job, "remaining servers", error);
+                    return Ok(report);
+                }
+            }
+        }
+    }
+
+    /// Returns the report that [`remove_servers`](Self::remove_servers) would have now. A job that
+    /// cannot be read is a failure of the report.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchJob`], or a registry error.
+    pub async fn preview_removal_of_servers(&self, scope: &Scope) -> Result<Report> {
+        let of_job = |job: &JobSnapshot| remove(job, scope, usize::MAX).0.report(job.job(), None);
+        if let Some(job) = scope.job() {
+            return Ok(of_job(&self.job(job).await?));
+        }
+        let namespace = self.namespace().await?;
+        let mut report = Report::default();
+        namespace.jobs.iter().for_each(|job| report.extend(of_job(job)));
+        for (job, error) in namespace.unread {
+            report.fail(&job, "job", error);
+        }
+        Ok(report)
     }
 }
 
@@ -165,9 +213,15 @@ pub(super) fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
     planned
 }
 
-pub(super) fn remove(job: &JobSnapshot, scope: &Scope) -> Planned {
+/// Plans the removal of servers by at most `most` steps, or of one server. Returns false beside it
+/// if servers remain.
+pub(super) fn remove(job: &JobSnapshot, scope: &Scope, most: usize) -> (Planned, bool) {
     let mut planned = Planned::default();
     for (ip, _) in meant(job, scope, &mut planned) {
+        let n_steps = 1 + job.instances_on(ip).count();
+        if !planned.steps.is_empty() && planned.steps.len() + n_steps > most {
+            return (planned, false);
+        }
         let instances: Vec<_> = job.instances_on(ip).cloned().collect();
         let leave = instances.iter().filter_map(|instance| {
             let version = job.view().instance_version(instance)?;
@@ -182,7 +236,7 @@ pub(super) fn remove(job: &JobSnapshot, scope: &Scope) -> Planned {
         };
         planned.change(format!("server {ip}"), what, leave.chain(server));
     }
-    planned
+    (planned, true)
 }
 
 /// Returns the error for a server that the job does not know.

@@ -1,6 +1,6 @@
 //! Checks of instances, servers and the leader.
 
-use coordination::{NodeKind, OperatorStep, ServerIp, ServerState, server_of};
+use coordination::{Dialect, NodeKind, OperatorStep, ServerIp, ServerState, server_of};
 use reg_center::Version;
 
 use super::{Case, Finding, FindingCode, Severity};
@@ -93,9 +93,38 @@ fn dead_servers(case: &Case<'_>) -> Vec<Finding> {
             ),
         };
         let node = NodeKind::Server(ip.clone());
-        Finding::of(job, FindingCode::DeadServer, Severity::Info, text).at(job, &node)
+        let finding =
+            Finding::of(job, FindingCode::DeadServer, Severity::Info, text).at(job, &node);
+        match removal_of_idle(job, ip, state) {
+            Some(steps) => finding.with_fix(job, &node, steps),
+            None => finding,
+        }
     };
     job.view().servers().filter(|(ip, _)| is_dead(ip)).map(finding).collect()
+}
+
+/// Returns the steps that remove a server without instances, if an instance that comes back creates
+/// it in the same state. A registration raises the counter of requests, and so comes first.
+///
+/// Java instances raise no counter, so that the removal could meet one that starts.
+fn removal_of_idle(
+    job: &JobSnapshot,
+    ip: &ServerIp,
+    state: ServerState,
+) -> Option<Vec<OperatorStep>> {
+    let config = job.config().filter(|config| !config.disabled)?;
+    let has_java =
+        job.may_have_java() || job.dialect() == Dialect::V3 || config.java.given_class().is_some();
+    if has_java || state != ServerState::Enabled {
+        return None;
+    }
+    let server = NodeKind::Server(ip.clone());
+    let remove = OperatorStep::Remove(server, job.view().server_version(ip)?);
+    let unchanged = match job.node(&NodeKind::Request) {
+        Some(request) => OperatorStep::Is(NodeKind::Request, request.stat.version),
+        None => OperatorStep::IsAbsent(NodeKind::Request),
+    };
+    Some(vec![unchanged, remove])
 }
 
 /// Finds addresses that Java confuses: it compares them by prefix, and reacts only to IPv4.

@@ -1,5 +1,6 @@
 //! Export of configurations into a file, and their import.
 
+mod apply;
 mod import;
 mod version_1;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::JobSnapshot;
 
+pub use apply::{ApplyPlan, Owner, plan_apply};
 pub use import::{ImportAct, ImportStep, Importable, plan_import};
 pub use version_1::{Converted, convert_version_1};
 

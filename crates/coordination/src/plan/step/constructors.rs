@@ -9,7 +9,7 @@ use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::item::ItemView;
 use crate::wire::NodeKind;
-use crate::{Ledger, ServerIp, ServerState};
+use crate::{AuditLog, Ledger, ServerIp, ServerState};
 
 /// Checks.
 #[expect(missing_docs, reason = "the name of a constructor says what it means")]
@@ -122,6 +122,10 @@ impl Step {
         }
         // Without a guard, so that increments by several instances do not conflict.
         Self { node, op: StepOp::Put(None, Data::Empty) }
+    }
+
+    pub fn remove_server(ip: ServerIp, version: Version) -> Self {
+        Self::delete_at(NodeKind::Server(ip), version)
     }
 
     pub fn add_server(ip: ServerIp, disabled: bool) -> Self {
@@ -240,6 +244,11 @@ impl Step {
 
     pub fn clear_request(id: String, version: Version) -> Self {
         Self::delete_at(NodeKind::TriggerRequest(id), version)
+    }
+
+    /// Replaces the log of audited changes.
+    pub fn set_audit(expect: Option<Version>, log: AuditLog) -> Self {
+        Self::set(NodeKind::Audit, expect, Data::Audit(log))
     }
 
     /// Records that a once-per-cluster callback is called, or has returned.

@@ -16,7 +16,7 @@ use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::JobView;
 use crate::wire::NodeKind;
-use crate::{Ledger, ServerState};
+use crate::{AuditLog, Ledger, ServerState};
 
 /// One check or write. Each becomes one operation of the transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +65,8 @@ pub enum Data {
     Request(TriggerRecord),
     /// The last calls of once-per-cluster callbacks.
     Once(OnceRecord),
+    /// The last audited changes.
+    Audit(AuditLog),
     /// ElasticJob 2.1.5: a request that the instance runs now.
     RunRequest,
     /// ElasticJob 2.1.5: the instance has accepted the request to run.
@@ -129,6 +131,11 @@ impl Step {
             Some(Data::Once(record)) => Some(record),
             _ => None,
         }
+    }
+
+    /// Returns true if the step writes the log of audited changes.
+    pub(crate) fn is_audit(&self) -> bool {
+        matches!(self.data(), Some(Data::Audit(_)))
     }
 
     /// Returns the item that the step assigns to an owner.

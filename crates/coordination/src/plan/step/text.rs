@@ -26,6 +26,10 @@ impl fmt::Display for Data {
         match self {
             Self::Empty | Self::Registration(_) | Self::RunRequestAccepted => Ok(()),
             Self::Text(text) => write!(f, ": {text}"),
+            Self::Audit(log) => {
+                let last = log.records().next_back();
+                last.map_or(Ok(()), |last| write!(f, ": {} {}", last.act, last.target))
+            }
             Self::Holder(id) | Self::Term(id) => write!(f, ": {id}"),
             Self::Server(state) => write!(f, ": {state}"),
             Self::RunRequest => f.write_str(": run now"),

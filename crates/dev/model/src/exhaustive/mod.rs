@@ -70,7 +70,7 @@ impl Model for World {
                 vec![$(Property::always(Breach::ALL[$index].1, is_kept::<$index>)),*]
             };
         }
-        rules!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23)
+        rules!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24)
     }
 }
 

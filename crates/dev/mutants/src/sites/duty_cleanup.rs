@@ -3,8 +3,10 @@
 use super::Site;
 
 pub(super) const SITES: &[Site] = &[Site {
-    from: r#"    stale_entries(cx, |_| true, |_, _| true)
+    from: r#"    stale_entries(cx, |_| true, |_, _| true).or_else(|| expiry::plan(cx))
 "#,
-    to: r#"    stale_entries(cx, |_| true, |_, _| true).filter(|_| !mutant::is(Mutant::NoCleanup))
+    to: r#"    stale_entries(cx, |_| true, |_, _| true)
+        .or_else(|| expiry::plan(cx))
+        .filter(|_| !mutant::is(Mutant::NoCleanup))
 "#,
 }];

@@ -13,6 +13,7 @@ mod duty_claim;
 mod duty_cleanup;
 mod duty_context;
 mod duty_election;
+mod duty_expiry;
 mod duty_gap_judge;
 mod duty_membership;
 mod duty_misfire;
@@ -99,6 +100,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/duty/cleanup.rs", duty_cleanup::SITES),
     ("crates/coordination/src/duty/context.rs", duty_context::SITES),
     ("crates/coordination/src/duty/election.rs", duty_election::SITES),
+    ("crates/coordination/src/duty/expiry.rs", duty_expiry::SITES),
     ("crates/coordination/src/duty/gap_judge.rs", duty_gap_judge::SITES),
     ("crates/coordination/src/duty/membership.rs", duty_membership::SITES),
     ("crates/coordination/src/duty/misfire.rs", duty_misfire::SITES),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use coordination::{
-    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, StartItem,
+    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, ServerIp, StartItem,
 };
 use promises::{Finding, ItemChange, Leadership, Write};
 use reg_center::{Change, SessionId};
@@ -71,10 +71,14 @@ impl World {
         self.check_callbacks(&changes);
         for change in &changes {
             let (Change::Put(node) | Change::Entry(node)) = change else {
-                if let Change::Gone { path, .. } = change
-                    && let Subject::Ledger(item) | Subject::Owner(item) = self.paths.subject(path)
-                {
-                    items.insert(item);
+                if let Change::Gone { path, .. } = change {
+                    match self.paths.subject(path) {
+                        Subject::Ledger(item) | Subject::Owner(item) => {
+                            items.insert(item);
+                        }
+                        Subject::Server(server) => self.check_expiry(writer, &server),
+                        Subject::Other => {}
+                    }
                 }
                 continue;
             };
@@ -102,6 +106,16 @@ impl World {
     /// Returns the instance that owns a session.
     fn instance_of(&self, session: Option<SessionId>) -> Option<&InstanceId> {
         self.sessions.get(&session?).map(|session| &session.instance)
+    }
+
+    /// Checks the removal of a server. Operators may remove any.
+    fn check_expiry(&mut self, writer: Option<SessionId>, server: &ServerIp) {
+        if self.instance_of(writer).is_none() {
+            return;
+        }
+        self.coverage.count("expired");
+        let found = promises::breach_of_expiry(self.observer.view(), server);
+        self.report(found);
     }
 
     fn check_election(&mut self, writer: Option<SessionId>, before: &Leadership) {

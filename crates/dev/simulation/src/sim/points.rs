@@ -126,6 +126,7 @@ fn profile(like_zookeeper: bool) -> Profile {
             max_ops: 5_000,
             jitter_ms: 0,
             narrow: false,
+            server_ttl_s: 0,
             excluded_days: String::new(),
         },
         pace: Pace {

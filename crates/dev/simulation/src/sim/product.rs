@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use coordination::{
     CatchUp, Coordinator, DEFAULT_MAX_TIME_DIFF_SECONDS, Event, FireTime, Following, Identity,
-    JobConfig, JobName, Layout, Now, RequestParameter, ServerIp, encode_config,
+    JobConfig, JobName, Layout, Now, RequestParameter, ServerIp, ServerTtl, encode_config,
 };
 use reg_center::{Limits, Node, NodePath, Op};
 use serde::Deserialize;
@@ -32,10 +32,11 @@ pub(crate) struct Paths {
 }
 
 /// Kind of a changed node, as far as the checks need it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     Ledger(ShardingItem),
     Owner(ShardingItem),
+    Server(ServerIp),
     Other,
 }
 
@@ -90,6 +91,7 @@ impl Paths {
             Some(("sharding", rest)) => {
                 rest.strip_suffix("/instance").and_then(item).map(Subject::Owner)
             }
+            Some(("servers", ip)) => ServerIp::new(ip).ok().map(Subject::Server),
             _ => None,
         };
         subject.unwrap_or(Subject::Other)
@@ -170,6 +172,9 @@ pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
         it.catch_up =
             Some(CATCH_UP).filter(|_| settings.catch_up && settings.monitor && settings.misfire);
         it.static_sharding = settings.static_sharding;
+        if settings.server_ttl_s > 0 {
+            it.server_ttl = ServerTtl::Enabled(settings.server_ttl_s);
+        }
     });
     encode_config(&config)
 }

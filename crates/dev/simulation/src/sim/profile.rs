@@ -88,6 +88,15 @@ pub struct JobSettings {
     /// True if instances have narrow watches, whatever the number of items.
     #[serde(default)]
     pub narrow: bool,
+    /// Time after which servers without instances expire, in seconds; 0 is the default, which is
+    /// longer than any run. No seed draws another.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub server_ttl_s: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Three forms of the excluded day before the midnight of a run.
@@ -256,6 +265,7 @@ impl JobSettings {
             jitter_ms: 0,
             excluded_days: String::new(),
             narrow: false,
+            server_ttl_s: 0,
         }
     }
 }

@@ -71,6 +71,9 @@ impl Lang {
             "monitor_execution" => self.pick("Record runs in the registry", "监控作业运行状态"),
             "max_time_diff" => self.pick("Bound of the clock difference", "最大时钟误差"),
             "reconcile_interval" => self.pick("Interval of reconciliation", "自诊断修复间隔"),
+            "server_ttl" => {
+                self.pick("Remove servers without instances after", "无实例服务器的移除时间")
+            }
             "catch_up" => self.pick("Catch up missed fires", "补跑漏掉的触发"),
             "static_sharding" => self.pick("Items stay with their owners", "静态分片"),
             "strategy" => self.pick("Sharding strategy", "分片策略"),

@@ -45,6 +45,7 @@ fn check_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
         NodeKind::Server(_) if duty == Duty::Once => &[M::CallbackServerUnchecked],
         NodeKind::Server(_) => &[M::ServerUnchecked, M::ServerAndServersUnchecked],
         NodeKind::Servers => servers_guards(duty),
+        NodeKind::Request if duty == Duty::Cleanup => &[M::ExpiryRequestUnchecked],
         NodeKind::Request => &[M::RequestUnchecked],
         NodeKind::Assignment if begins_runs(duty) => {
             &[M::AssignmentUnchecked, M::OwnershipUnchecked]
@@ -99,6 +100,7 @@ fn write_guards(duty: Duty, step: &Step, node: &NodeKind) -> &'static [Mutant] {
         (NodeKind::Assignment, _) => &[M::AssignmentOverwritten],
         (NodeKind::Term, _) => &[M::TermOverwritten],
         (NodeKind::Once, _) => &[M::OnceOverwritten],
+        (NodeKind::Audit, _) => &[M::AuditOverwritten],
         (NodeKind::TriggerRequest(_), _) => &[M::RequestPassedBlindly],
         _ => &[],
     }
@@ -112,6 +114,7 @@ fn deletion_guards(node: &NodeKind, expects_version: bool) -> &'static [Mutant] 
     use Mutant as M;
     match node {
         NodeKind::Instance(_) if expects_version => &[M::GhostRemovedBlindly],
+        NodeKind::Server(_) => &[M::ServerRemovedBlindly],
         NodeKind::Owner(_) => &[M::OwnerClearedBlindly],
         NodeKind::TriggerRequest(_) => &[M::RequestClearedBlindly],
         NodeKind::Trigger(_) => &[M::RequestAcceptedBlindly],

@@ -1,0 +1,232 @@
+//! Configuration as code: a namespace is made to have the jobs that files declare.
+
+use coordination::{Dialect, JavaFields, JavaSettings, JobConfig};
+use jiff::Timestamp;
+use serde::Serialize;
+use sharding::StrategyRegistry;
+
+use super::import::{ImportAct, ImportStep, plan_import};
+use crate::act::{Removal, RemovalPreview, removal_preview};
+use crate::{By, JobSnapshot, Namespace, Operations, Report, Result};
+
+/// Field of a 2.1.5 document with the owner of the job. Java instances skip it.
+const OWNER_2: &str = "appliedBy";
+/// Property of a 3.x document with the owner of the job. Java instances keep it.
+const OWNER_3: &str = "elastic-job-rust.applied-by";
+/// Maximum length of the name of an owner, in bytes.
+const MAX_OWNER_BYTES: usize = 64;
+
+/// Name of a set of files. A job has the owner that created it, so that one set of files never
+/// removes the jobs of another, or jobs that programs registered.
+///
+/// # Examples
+/// ```
+/// use operations::Owner;
+///
+/// assert_eq!(Owner::default().to_string(), "default");
+/// assert!(Owner::parse("team-a").is_ok() && Owner::parse("team a").is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner(String);
+
+impl Default for Owner {
+    fn default() -> Self {
+        Self("default".to_owned())
+    }
+}
+
+impl Owner {
+    /// Description of valid names.
+    pub const VALID: &'static str = "1 to 64 letters, digits, dots, hyphens and underscores";
+
+    /// Checks a name.
+    ///
+    /// # Errors
+    /// [`VALID`](Self::VALID).
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+        let is_valid = (1..=MAX_OWNER_BYTES).contains(&text.len()) && text.bytes().all(is_plain);
+        if is_valid { Ok(Self(text.to_owned())) } else { Err(Self::VALID) }
+    }
+
+    /// Returns the owner of a job: the one that created it.
+    #[must_use]
+    pub fn of(config: &JobConfig) -> Option<String> {
+        match &config.java.fields {
+            JavaFields::V2(_) => {
+                let (_, text) = config.unknown.iter().find(|(name, _)| name == OWNER_2)?;
+                text.strip_prefix('"')?.strip_suffix('"').map(str::to_owned)
+            }
+            JavaFields::V3(java) => java.props.get(OWNER_3).cloned(),
+        }
+    }
+
+    fn mark(&self, config: &mut JobConfig) {
+        match &mut config.java.fields {
+            // The name has no character that JSON escapes.
+            JavaFields::V2(_) => {
+                config.unknown.push((OWNER_2.to_owned(), format!("\"{}\"", self.0)));
+            }
+            JavaFields::V3(java) => {
+                java.props.insert(OWNER_3.to_owned(), self.0.clone());
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Changes that make a namespace have the declared jobs, based on one reading of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ApplyPlan {
+    /// The declared jobs, in the order of their names.
+    pub steps: Vec<ImportStep>,
+    /// Jobs of the owner that are not declared any more.
+    pub removals: Vec<RemovalPreview>,
+    /// Jobs that could not be read, with the reason. Any of them may be one to remove.
+    pub unread: Vec<(String, String)>,
+}
+
+impl ApplyPlan {
+    /// Returns true if something would change.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        let changes =
+            |step: &ImportStep| matches!(step.act, ImportAct::Create | ImportAct::Replace { .. });
+        !self.removals.is_empty() || self.steps.iter().any(changes)
+    }
+
+    /// Returns true if a declared job is left as it is although it differs, or a job that might
+    /// have to be removed could not be read.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        let is_left = |step: &ImportStep| {
+            matches!(step.act, ImportAct::Refused { .. } | ImportAct::Stays { .. })
+        };
+        !self.unread.is_empty() || self.steps.iter().any(is_left)
+    }
+}
+
+/// Plans the changes that make a namespace have the declared jobs.
+///
+/// A declared job is created or gets the declared fields. Fields that only Java reads, unknown
+/// fields and the dialect stay as stored; a new job has the dialect of the jobs that exist. A job
+/// of another owner is refused. With `prune` the jobs that this owner created and does not declare
+/// any more are removed.
+///
+/// # Examples
+/// ```
+/// use coordination::{JobConfig, JobName};
+/// use operations::{ImportAct, Namespace, Owner, plan_apply};
+/// use sharding::StrategyRegistry;
+///
+/// let declared = [JobConfig::new(JobName::new("report")?, 3)];
+/// let now = "2024-02-29T12:00:00Z".parse()?;
+/// let (present, owner) = (Namespace::default(), Owner::default());
+/// let plan = plan_apply(&declared, &present, &owner, true, &StrategyRegistry::default(), now);
+/// assert_eq!(plan.steps[0].act, ImportAct::Create);
+/// assert!(plan.has_changes() && plan.removals.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn plan_apply(
+    declared: &[JobConfig],
+    namespace: &Namespace,
+    owner: &Owner,
+    prune: bool,
+    strategies: &StrategyRegistry,
+    now: Timestamp,
+) -> ApplyPlan {
+    let dialect = namespace.configured().next().map_or(Dialect::V2, JobSnapshot::dialect);
+    let wanted: Vec<_> = declared
+        .iter()
+        .map(|config| wanted(config, namespace.job(&config.job_name), dialect, owner).into())
+        .collect();
+    let mut steps = plan_import(&wanted, |name| namespace.stored(name), true, strategies, now);
+    for (step, config) in steps.iter_mut().zip(declared) {
+        let stored = namespace.job(&config.job_name).and_then(JobSnapshot::config);
+        if let Some(other) = stored.and_then(Owner::of).filter(|other| *other != owner.0) {
+            let reason = format!("the owner {other} created it, not {owner}");
+            step.act = ImportAct::Refused { reason };
+        }
+    }
+    steps.sort_by(|a, b| a.job.cmp(&b.job));
+    let mut plan = ApplyPlan { steps, ..ApplyPlan::default() };
+    if prune {
+        let is_declared = |job: &JobSnapshot| declared.iter().any(|c| c.job_name == *job.job());
+        let is_own =
+            |job: &JobSnapshot| job.config().and_then(Owner::of).is_some_and(|of| of == owner.0);
+        let surplus = namespace.configured().filter(|job| is_own(job) && !is_declared(job));
+        // Jobs of ElasticJob 1.x, which no removal takes, have no owner.
+        plan.removals = surplus.filter_map(|job| removal_preview(job).ok()).collect();
+        let unread = namespace.unread.iter();
+        plan.unread = unread.map(|(job, error)| (job.clone(), error.to_string())).collect();
+    }
+    plan
+}
+
+/// Returns the configuration to store for a declared one.
+fn wanted(
+    declared: &JobConfig,
+    stored: Option<&JobSnapshot>,
+    dialect: Dialect,
+    owner: &Owner,
+) -> JobConfig {
+    let mut wanted = declared.clone();
+    match stored.filter(|job| job.has_config()) {
+        Some(job) => match job.config() {
+            Some(config) => {
+                wanted.java = config.java.clone();
+                wanted.unknown.clone_from(&config.unknown);
+            }
+            None => wanted.java = JavaSettings::of(job.dialect()),
+        },
+        None => {
+            wanted.java = JavaSettings::of(dialect);
+            owner.mark(&mut wanted);
+        }
+    }
+    wanted
+}
+
+impl Operations {
+    /// Executes a plan, unless a job has changed since: such a job is a failure of the report, and
+    /// the others go on. After a registry error without an answer nothing more is tried.
+    ///
+    /// Jobs with live instances are not removed.
+    pub async fn apply(&self, plan: &ApplyPlan, by: &By) -> Report {
+        let mut report = Report::default();
+        let is_over = |report: &Report| report.causes.iter().any(crate::Error::is_unanswered);
+        for step in &plan.steps {
+            if is_over(&report) {
+                report.skip(&step.job, "configuration");
+                continue;
+            }
+            match self.import(step, by).await {
+                Ok(done) => report.extend(done),
+                Err(error) => report.fail(&step.job, "configuration", error),
+            }
+        }
+        for removal in &plan.removals {
+            if is_over(&report) {
+                report.skip(&removal.job, "job");
+                continue;
+            }
+            match self.remove_previewed(removal, by).await {
+                Ok(done) => report.extend(done),
+                Err(error) => report.fail(&removal.job, "job", error),
+            }
+        }
+        report
+    }
+
+    async fn remove_previewed(&self, removal: &RemovalPreview, by: &By) -> Result<Report> {
+        let job = coordination::JobName::new(&removal.job)?;
+        self.remove_job(&job, &removal.confirmation, Removal::UnlessAlive, by).await
+    }
+}
