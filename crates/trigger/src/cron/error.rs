@@ -137,10 +137,10 @@ impl CronParseError {
     /// both days given of which one is `*`.
     fn suggestion(&self) -> Option<String> {
         let mut fields: Vec<&str> = self.expression.split_ascii_whitespace().collect();
-        match self.reason {
-            CronParseErrorReason::MissingField if fields.len() == 5 => fields.insert(0, "0"),
-            CronParseErrorReason::BothDaysGiven => {}
-            _ => return None,
+        if self.reason == CronParseErrorReason::MissingField && fields.len() == 5 {
+            fields.insert(0, "0");
+        } else if self.reason != CronParseErrorReason::BothDaysGiven {
+            return None;
         }
         let (of_month, of_week) = (*fields.get(3)?, *fields.get(5)?);
         // Unix cron counts the days of the week from 0, and this syntax from 1.
