@@ -244,6 +244,8 @@ async fn ready_line_names_joined_jobs_only() {
     });
     for (_folder, mut child, joined) in workers {
         let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+        let registry = within("a line", out.next_line()).await.unwrap().unwrap();
+        assert!(registry.starts_with("registry: zk://"), "{registry}");
         let ready = within("a line", out.next_line()).await.unwrap().unwrap();
         assert_eq!(ready, format!("ready: {joined} on server 10.0.0.1; not yet: damaged"));
         within("the end", child.kill()).await.unwrap();
@@ -275,7 +277,9 @@ async fn first_lines_name_fields_in_which_the_stored_configuration_wins() {
 
     declare("0 0 3 1 1 ?", "failover=true\n");
     let mut worker = Worker::spawn(folder.path(), "/edited", &[]);
+    let registry = format!("registry: zk://{}/edited", address());
     let expected = [
+        &*registry,
         "job report: stored cron = \"0 0 4 1 1 ?\" wins over the file's \"0 0 3 1 1 ?\"",
         "job report: stored failover = false wins over the file's true",
         "to make jobs.toml win: `ejob worker jobs.toml --overwrite`, or for one job \
@@ -312,6 +316,7 @@ async fn rejected_job_does_not_stop_the_others() {
     let created = run(folder.path(), "/partly", &create).await;
     assert!(created.status.success(), "{created:?}");
     let mut worker = Worker::spawn(folder.path(), "/partly", &[]);
+    assert!(worker.line().await.starts_with("registry: zk://"));
     let why = "job made was made at run time from the template t; offer that template, remove the \
                job, or take another name";
     assert_eq!(worker.line().await, format!("job made: not registered: {why}"));
