@@ -266,7 +266,9 @@ impl Coordinator {
         let patience = since.map(|since| since + ORPHAN_PATIENCE);
         let in_doubt = self.in_doubt.iter().filter_map(AssignmentInDoubt::ends);
         let java = self.local.java.next_wake();
-        retries.chain(self.next_reconcile).chain(patience).chain(java).chain(in_doubt).min()
+        let idle = self.idle_servers.next_wake();
+        let waits = retries.chain(self.next_reconcile).chain(patience).chain(java).chain(in_doubt);
+        waits.chain(idle).min()
     }
 
     /// Returns the earliest last fire of all items, if the job catches up.

@@ -24,17 +24,19 @@ const CHECKS_PER_TTL: u32 = 16;
 pub(crate) struct IdleServers {
     since: BTreeMap<ServerIp, Duration>,
     next_check: Option<Duration>,
+    /// True if an instance came or went after the last look.
+    has_changed: bool,
 }
 
 impl IdleServers {
     /// Records that an instance of the server came or went.
     pub(crate) fn seen(&mut self, ip: &ServerIp) {
         self.since.remove(ip);
+        self.has_changed = true;
     }
 
     /// Looks for servers without instances, a few times within the time to live: at each call this
-    /// would cost more than all other observations of a large job. No wake-up is made for it: the
-    /// next event or reconciliation looks.
+    /// would cost more than all other observations of a large job.
     pub(crate) fn observe(&mut self, view: &JobView, now: Duration) {
         let Some(ttl) = view.config().and_then(|config| config.server_ttl.time()) else {
             *self = Self::default();
@@ -48,6 +50,7 @@ impl IdleServers {
             return;
         }
         self.next_check = Some(now + interval);
+        self.has_changed = false;
         let mut idle: BTreeMap<&ServerIp, Duration> =
             view.servers().map(|(ip, _)| (ip, now)).collect();
         for ip in view.instances().filter_map(server_of) {
@@ -57,6 +60,11 @@ impl IdleServers {
             (ip.clone(), self.since.get(ip).copied().unwrap_or(now))
         };
         self.since = idle.into_iter().map(since).collect();
+    }
+
+    /// Returns the time of the next look, on the monotonic clock, if a server may expire.
+    pub(crate) fn next_wake(&self) -> Option<Duration> {
+        self.next_check.filter(|_| self.has_changed || !self.since.is_empty())
     }
 
     /// Returns the servers that have had no instance for `ttl`.
@@ -258,5 +266,6 @@ mod tests {
         let looked = scene.idle_servers.clone();
         scene = scene.passes(TTL / CHECKS_PER_TTL - Duration::from_secs(1)).server(8, "");
         assert_eq!(scene.idle_servers, looked);
+        assert_eq!(looked.next_wake(), Some(Duration::from_secs(1) + TTL / CHECKS_PER_TTL));
     }
 }
