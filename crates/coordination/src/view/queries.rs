@@ -243,7 +243,6 @@ impl JobView {
         match node {
             NodeKind::Instance(id) => Some(self.is_registered(id)),
             NodeKind::Draining(id) => Some(self.is_draining(id)),
-            NodeKind::Server(ip) => Some(self.server_version(ip).is_some()),
             NodeKind::Latch(latch, name) => Some(self.has_latch_node(*latch, name)),
             NodeKind::Necessary => Some(self.is_necessary()),
             NodeKind::QueuedItem(item) => Some(self.item(*item).queued),
