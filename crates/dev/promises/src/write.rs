@@ -361,6 +361,8 @@ pub fn breach_of_expiry(before: &JobView, server: &ServerIp) -> Option<Finding> 
     }
     let state = before.server_state(server);
     let starts_disabled = before.config().is_some_and(|config| config.disabled);
-    let is_kept = state != Some(ServerState::Enabled) || starts_disabled;
-    is_kept.then(|| found(format!("server {server} was removed: {state:?}")))?
+    if state == Some(ServerState::Enabled) && !starts_disabled {
+        return None;
+    }
+    found(format!("server {server} was removed: {state:?}"))
 }
