@@ -147,7 +147,9 @@ impl Target {
                 reason = "every other registry is opened by its address alone"
             )
         )]
-        match Address::parse(text).map_err(|error| with_remedy(&error.to_string()))? {
+        match Address::parse(text)
+            .map_err(|error| with_remedy(error.to_string(), error.missing_feature()))?
+        {
             Address::Memory => Ok(Self::Memory),
             Address::Sqlite(options) => Ok(Self::File(RegistryFile { options, is_default: false })),
             Address::Zookeeper { .. } => {
@@ -223,11 +225,10 @@ impl fmt::Display for Target {
     }
 }
 
-/// Adds how to install a program with a missing feature to the error of an address.
-fn with_remedy(error: &str) -> String {
-    let feature = error.split_once("was built without the feature `").map(|(_, rest)| rest);
-    match feature.and_then(|rest| rest.strip_suffix('`')) {
-        None => error.to_owned(),
+/// Adds to the error of an address how to install a program with a missing feature.
+fn with_remedy(error: String, missing_feature: Option<&str>) -> String {
+    match missing_feature {
+        None => error,
         Some(feature) => format!(
             "{error}; install one that has it with `cargo install --path crates/cli --features {feature}`"
         ),
@@ -269,8 +270,11 @@ mod tests {
     fn missing_feature_is_an_error_with_its_remedy() {
         let error = "\"etcd://e/a\": this program was built without the feature `etcd`";
         let remedy = "`cargo install --path crates/cli --features etcd`";
-        assert_eq!(with_remedy(error), format!("{error}; install one that has it with {remedy}"));
-        assert_eq!(with_remedy("it names no kind"), "it names no kind");
+        assert_eq!(
+            with_remedy(error.to_owned(), Some("etcd")),
+            format!("{error}; install one that has it with {remedy}")
+        );
+        assert_eq!(with_remedy("it names no kind".to_owned(), None), "it names no kind");
     }
 
     #[test]

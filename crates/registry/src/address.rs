@@ -146,6 +146,7 @@ fn postgres(text: &str) -> Result<Address, AddressError> {
         // Even a valid address may have a password in an invalid place.
         shown: "(hidden)".to_owned(),
         reason: error.to_string(),
+        missing_feature: None,
     })?;
     Ok(Address::Postgres { text: text.to_owned(), options })
 }
@@ -197,6 +198,7 @@ impl fmt::Display for Address {
 pub struct AddressError {
     shown: String,
     reason: String,
+    missing_feature: Option<&'static str>,
 }
 
 impl AddressError {
@@ -206,7 +208,14 @@ impl AddressError {
             true => "(hidden)".to_owned(),
             false => format!("{text:?}"),
         };
-        Self { shown, reason }
+        Self { shown, reason, missing_feature: None }
+    }
+
+    /// Returns the feature of this crate that the address needs, if the program was built without
+    /// it.
+    #[must_use]
+    pub fn missing_feature(&self) -> Option<&'static str> {
+        self.missing_feature
     }
 
     #[cfg(not(all(
@@ -215,8 +224,9 @@ impl AddressError {
         feature = "postgres",
         feature = "etcd"
     )))]
-    fn without_feature(text: &str, feature: &str) -> Self {
-        Self::new(text, format!("this program was built without the feature `{feature}`"))
+    fn without_feature(text: &str, feature: &'static str) -> Self {
+        let reason = format!("this program was built without the feature `{feature}`");
+        Self { missing_feature: Some(feature), ..Self::new(text, reason) }
     }
 }
 
@@ -289,7 +299,9 @@ mod tests {
     #[cfg(not(feature = "etcd"))]
     #[test]
     fn an_address_without_its_feature_is_refused_with_the_feature() {
-        let error = Address::parse("etcd://etcd-1/jobs").unwrap_err().to_string();
+        let error = Address::parse("etcd://etcd-1/jobs").unwrap_err();
+        assert_eq!(error.missing_feature(), Some("etcd"));
+        let error = error.to_string();
         assert!(error.ends_with("this program was built without the feature `etcd`"), "{error}");
     }
 
