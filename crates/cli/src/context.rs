@@ -8,12 +8,12 @@ use clap::Args;
 use coordination::JobName;
 use futures_util::future::join_all;
 use indicatif::{ProgressBar, ProgressStyle};
-use operations::{By, Operations, ReadBounds};
+use operations::{By, Namespace, Operations, ReadBounds};
 use parking_lot::Mutex;
 use reg_center::RegistryCenter;
 
 use crate::connect::{ConnectArguments, Place, Registries};
-use crate::fault::Fault;
+use crate::fault::{Exit, Fault};
 use crate::output::Look;
 use crate::target::Target;
 
@@ -110,6 +110,22 @@ impl<'a> Context<'a> {
     /// Opens the registry that the command line names. Its namespace must exist.
     pub(crate) async fn operations(&self) -> Result<Operations, Fault> {
         Ok(self.operating(self.registry(self.connect.target()?, false, None).await?))
+    }
+
+    /// Opens the registry that the command line names, and reads its namespace. A dry run gets no
+    /// operations for a namespace that does not exist, because it must not create it.
+    pub(crate) async fn to_change(
+        &self,
+        dry_run: bool,
+    ) -> Result<(Option<Operations>, Namespace), Fault> {
+        let operations = match self.registry(self.connect.target()?, !dry_run, None).await {
+            Err(fault) if fault.exit() == Exit::NotFound && dry_run => {
+                return Ok((None, Namespace::default()));
+            }
+            opened => self.operating(opened?),
+        };
+        let namespace = operations.namespace().await?;
+        Ok((Some(operations), namespace))
     }
 
     /// Returns the operations of a registry, with the limits of the command line.

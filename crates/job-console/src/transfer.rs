@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use coordination::JobName;
-use operations::{By, Error, Export, ImportStep, JobSnapshot, Report, export, plan_import};
+use operations::{Export, ImportStep, JobSnapshot, export, plan_import};
 use serde::Serialize;
 use sharding::StrategyRegistry;
 
@@ -74,21 +74,4 @@ pub(crate) async fn plan(
         Plan { steps, digest }
     })
     .await
-}
-
-/// Imports the planned configurations. If the registry does not answer, the remaining ones are not
-/// tried.
-pub(crate) async fn apply(namespace: &Namespace, steps: &[ImportStep], by: &By) -> Report {
-    let mut report = Report::default();
-    for step in steps {
-        if report.causes.iter().any(Error::is_unanswered) {
-            report.skip(&step.job, "configuration");
-            continue;
-        }
-        match namespace.operations.import(step, by).await {
-            Ok(done) => report.extend(done),
-            Err(error) => report.fail(&step.job, "configuration", error),
-        }
-    }
-    report
 }

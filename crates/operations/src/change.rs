@@ -146,6 +146,19 @@ impl Report {
         self.left.push(Entry { job, target, what, as_wanted: false });
     }
 
+    /// Returns true if no target was changed, left alone or failed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.done.is_empty() && self.left.is_empty() && self.failed.is_empty()
+    }
+
+    /// Returns true if the registry has not answered one of the changes. Further ones would wait
+    /// for it as well.
+    #[must_use]
+    pub fn is_unanswered(&self) -> bool {
+        self.causes.iter().any(Error::is_unanswered)
+    }
+
     /// Returns true if something was changed.
     #[must_use]
     pub fn has_changed(&self) -> bool {

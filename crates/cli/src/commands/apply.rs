@@ -7,7 +7,7 @@ use clap::Args;
 use coordination::{JobConfig, JobName};
 use jiff::Timestamp;
 use job_types::JobFile;
-use operations::{ApplyPlan, Namespace, Owner, plan_apply};
+use operations::{ApplyPlan, Owner, plan_apply};
 use serde_json::json;
 use sharding::StrategyRegistry;
 
@@ -49,15 +49,7 @@ impl ApplyArguments {
             (false, true) => Some(self.signed.by_with_reason("apply")?),
             (false, false) => Some(self.signed.by("apply")?),
         };
-        // A dry run must not create the namespace.
-        let operations = match cx.registry(cx.connect().target()?, by.is_some(), None).await {
-            Err(fault) if fault.exit() == Exit::NotFound && by.is_none() => None,
-            opened => Some(cx.operating(opened?)),
-        };
-        let present = match &operations {
-            Some(operations) => operations.namespace().await?,
-            None => Namespace::default(),
-        };
+        let (operations, present) = cx.to_change(by.is_none()).await?;
         let strategies = StrategyRegistry::default();
         let now = Timestamp::now();
         let plan = plan_apply(&declared, &present, &self.owner, self.prune, &strategies, now);

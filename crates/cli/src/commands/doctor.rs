@@ -87,7 +87,7 @@ impl DoctorArguments {
             }
             let report = apply_fixes(cx, &operations, &meant, &by).await;
             let goes_on = report.has_changed() && report.failed.is_empty();
-            let answers = !report.causes.iter().any(operations::Error::is_unanswered);
+            let answers = !report.is_unanswered();
             fixed.extend(report);
             if answers {
                 match self.read(&operations).await {
@@ -211,7 +211,7 @@ async fn apply_fixes(
     let mut fixed = Report::default();
     for finding in findings {
         let target = finding.code.to_string();
-        if fixed.causes.iter().any(operations::Error::is_unanswered) {
+        if fixed.is_unanswered() {
             fixed.skip(&finding.job, &target);
             continue;
         }

@@ -56,8 +56,7 @@ pub(crate) fn known_in(job: &JobSnapshot, ip: &ServerIp) -> Result<(), Fault> {
 
 /// Returns the page for a change of servers.
 pub(crate) fn page(report: &Report, scope: &Scope) -> Result<Page, Fault> {
-    let is_empty = report.done.is_empty() && report.left.is_empty() && report.failed.is_empty();
-    match (is_empty, scope.job(), scope.server()) {
+    match (report.is_empty(), scope.job(), scope.server()) {
         (true, None, Some(ip)) => Err(no_server(ip)),
         _ => Ok(report::page(report)),
     }

@@ -111,8 +111,7 @@ impl RemoveServerArguments {
             Some(by) => operations.remove_servers(&scope, by).await?,
             None => operations.preview_removal_of_servers(&scope).await?,
         };
-        let is_empty = report.done.is_empty() && report.left.is_empty() && report.failed.is_empty();
-        match (is_empty, by.is_some()) {
+        match (report.is_empty(), by.is_some()) {
             (true, _) => Err(no_server(&server)),
             (false, true) => Ok(report::page(&report)),
             (false, false) => Ok(report::preview_page(&report)),

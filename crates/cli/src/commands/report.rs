@@ -13,13 +13,17 @@ pub(crate) fn page(report: &Report) -> Page {
 
 /// Returns the page for the report that a change would have.
 pub(crate) fn preview_page(report: &Report) -> Page {
-    let text = text(report).replace("done: ", "would do: ");
-    Page::new(format!("{text}nothing was changed\n"), report).ending(exit(report))
+    let text = lines(report, "would do") + "nothing was changed\n";
+    Page::new(text, report).ending(exit(report))
 }
 
 /// Returns one line for each target that was changed, left alone or failed.
 pub(crate) fn text(report: &Report) -> String {
-    let rows = [("done", &report.done), ("left alone", &report.left), ("failed", &report.failed)];
+    lines(report, "done")
+}
+
+fn lines(report: &Report, done: &str) -> String {
+    let rows = [(done, &report.done), ("left alone", &report.left), ("failed", &report.failed)];
     let mut text = String::new();
     for (word, entries) in rows {
         for Entry { job, target, what, .. } in entries {
@@ -38,7 +42,7 @@ pub(crate) fn exit(report: &Report) -> Exit {
     let as_wanted = report.left.iter().all(|entry| entry.as_wanted);
     if report.causes.iter().any(Error::is_unknown) {
         Exit::Unknown
-    } else if report.causes.iter().any(Error::is_unanswered) {
+    } else if report.is_unanswered() {
         Exit::Unreachable
     } else if report.failed.is_empty() && as_wanted {
         Exit::Done

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use coordination::{JobName, RequestParameter};
-use operations::{ItemRun, Operations, Report, Triggered};
+use operations::{ItemRun, Operations, Triggered};
 use serde_json::json;
 
 use super::list::named_items;
@@ -69,8 +69,7 @@ impl RerunArguments {
         let by = self.signed.by("rerun")?;
         let operations = cx.operations().await?;
         let triggered = operations.rerun_failed(&self.job, &by).await?;
-        let Report { done, left, failed, .. } = &triggered.report;
-        let has_failed = !(done.is_empty() && left.is_empty() && failed.is_empty());
+        let has_failed = !triggered.report.is_empty();
         let page = self.wait.outcome(cx, &operations, triggered).await?;
         if has_failed {
             return Ok(page);

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use coordination::{Dialect, JobName};
 use jiff::Timestamp;
-use operations::{
-    Export, ImportAct, ImportStep, Importable, Namespace, Report, convert_version_1, plan_import,
-};
+use operations::{Export, ImportAct, ImportStep, Importable, convert_version_1, plan_import};
 use serde_json::{Value, json};
 use sharding::StrategyRegistry;
 
@@ -161,15 +159,7 @@ impl ImportArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let by = self.signed.by("import")?;
         let given = self.given(cx).await?;
-        // A dry run must not create the namespace.
-        let operations = match cx.registry(cx.connect().target()?, self.apply, None).await {
-            Err(fault) if fault.exit() == Exit::NotFound && !self.apply => None,
-            opened => Some(cx.operating(opened?)),
-        };
-        let present = match &operations {
-            Some(operations) => operations.namespace().await?,
-            None => Namespace::default(),
-        };
+        let (operations, present) = cx.to_change(!self.apply).await?;
         let strategies = StrategyRegistry::default();
         let now = Timestamp::now();
         let steps =
@@ -179,19 +169,7 @@ impl ImportArguments {
             Some(_) | None => return Ok(self.dry_run(cx, &steps, &given)),
         };
         let bar = cx.progress(steps.len(), "importing");
-        let mut report = Report::default();
-        for step in &steps {
-            if report.causes.iter().any(operations::Error::is_unanswered) {
-                report.skip(&step.job, "configuration");
-                continue;
-            }
-            match operations.import(step, &by).await {
-                Ok(done) => report.extend(done),
-                // A failed import does not stop the others; the report has its error.
-                Err(error) => report.fail(&step.job, "configuration", error),
-            }
-            bar.inc(1);
-        }
+        let report = operations.import_all(&steps, &by, || bar.inc(1)).await;
         bar.finish_and_clear();
         let text = given.text() + &report::text(&report);
         let document = json!({ "steps": steps, "report": report, "notes": given.document() });

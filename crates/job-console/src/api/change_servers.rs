@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Json};
-use operations::{DrainMode, Drained, Report, Scope, ServerPattern};
+use operations::{DrainMode, Drained, Scope, ServerPattern};
 use serde::Deserialize;
 
 use super::change::{Changed, Reason, answer, by, changed, wait};
@@ -129,7 +129,7 @@ pub(super) async fn remove_servers(
         let by = by(&caller, body.reason.as_deref().unwrap_or_default())?;
         operations.remove_servers(&scope, &by).await?
     };
-    if report == Report::default() {
+    if report.is_empty() {
         let detail = format!("no job knows a server that matches {:?}", body.servers);
         return Err(Problem::new(StatusCode::NOT_FOUND, "no-such-server", detail));
     }

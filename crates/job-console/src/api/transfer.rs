@@ -11,7 +11,7 @@ use super::scan;
 use crate::access::Caller;
 use crate::bulk::check_digest;
 use crate::problem::Answer;
-use crate::transfer::{LeftOut, Plan, apply, exported, plan};
+use crate::transfer::{LeftOut, Plan, exported, plan};
 
 /// Exported configurations.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -104,5 +104,5 @@ pub(super) async fn import_jobs(
     }
     let by = by(&caller, body.reason.as_deref().unwrap_or_default())?;
     check_digest(body.digest.as_deref(), &digest)?;
-    Ok(changed(apply(&live.namespace, &steps, &by).await))
+    Ok(changed(live.namespace.operations.import_all(&steps, &by, || ()).await))
 }

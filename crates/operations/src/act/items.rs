@@ -62,7 +62,7 @@ impl Operations {
             };
             match self.change(job, act, by, plan).await {
                 Ok(changed) => report.extend(changed),
-                Err(error) if report == Report::default() => return Err(error),
+                Err(error) if report.is_empty() => return Err(error),
                 Err(error) => {
                     report.fail(job.as_str(), &format!("items {} and later", part[0]), error);
                     break;

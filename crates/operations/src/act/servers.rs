@@ -85,7 +85,7 @@ impl Operations {
                         return Ok(report);
                     }
                 }
-                Err(error) if report == Report::default() => return Err(error),
+                Err(error) if report.is_empty() => return Err(error),
                 Err(error) => {
                     let job = scope.job().map(ToString::to_string).unwrap_or_default();
                     report.fail(&job, "remaining servers", error);

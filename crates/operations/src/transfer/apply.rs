@@ -1,6 +1,8 @@
 //! Configuration as code: a namespace is made to have the jobs that files declare.
 
-use coordination::{Dialect, JavaFields, JavaSettings, JobConfig};
+use std::collections::BTreeSet;
+
+use coordination::{Dialect, JavaFields, JavaSettings, JobConfig, JobName};
 use jiff::Timestamp;
 use serde::Serialize;
 use sharding::StrategyRegistry;
@@ -158,7 +160,8 @@ pub fn plan_apply(
     steps.sort_by(|a, b| a.job.cmp(&b.job));
     let mut plan = ApplyPlan { steps, ..ApplyPlan::default() };
     if prune {
-        let is_declared = |job: &JobSnapshot| declared.iter().any(|c| c.job_name == *job.job());
+        let names: BTreeSet<&JobName> = declared.iter().map(|config| &config.job_name).collect();
+        let is_declared = |job: &JobSnapshot| names.contains(job.job());
         let is_own =
             |job: &JobSnapshot| job.config().and_then(Owner::of).is_some_and(|of| of == owner.0);
         let surplus = namespace.configured().filter(|job| is_own(job) && !is_declared(job));
@@ -200,20 +203,9 @@ impl Operations {
     ///
     /// Jobs with live instances are not removed.
     pub async fn apply(&self, plan: &ApplyPlan, by: &By) -> Report {
-        let mut report = Report::default();
-        let is_over = |report: &Report| report.causes.iter().any(crate::Error::is_unanswered);
-        for step in &plan.steps {
-            if is_over(&report) {
-                report.skip(&step.job, "configuration");
-                continue;
-            }
-            match self.import(step, by).await {
-                Ok(done) => report.extend(done),
-                Err(error) => report.fail(&step.job, "configuration", error),
-            }
-        }
+        let mut report = self.import_all(&plan.steps, by, || ()).await;
         for removal in &plan.removals {
-            if is_over(&report) {
+            if report.is_unanswered() {
                 report.skip(&removal.job, "job");
                 continue;
             }
@@ -226,7 +218,7 @@ impl Operations {
     }
 
     async fn remove_previewed(&self, removal: &RemovalPreview, by: &By) -> Result<Report> {
-        let job = coordination::JobName::new(&removal.job)?;
+        let job = JobName::new(&removal.job)?;
         self.remove_job(&job, &removal.confirmation, Removal::UnlessAlive, by).await
     }
 }

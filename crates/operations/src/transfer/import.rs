@@ -247,6 +247,31 @@ fn fits_nodes(config: &JobConfig, stored: &JobSnapshot) -> Result<(), InvalidCon
 }
 
 impl Operations {
+    /// Executes the steps of an import in order, and calls a function after each that was tried.
+    ///
+    /// A failed step does not stop the others; the report has its error. After a registry error
+    /// without an answer the remaining steps are not tried.
+    pub async fn import_all(
+        &self,
+        steps: &[ImportStep],
+        by: &By,
+        mut after_each: impl FnMut(),
+    ) -> Report {
+        let mut report = Report::default();
+        for step in steps {
+            if report.is_unanswered() {
+                report.skip(&step.job, "configuration");
+                continue;
+            }
+            match self.import(step, by).await {
+                Ok(done) => report.extend(done),
+                Err(error) => report.fail(&step.job, "configuration", error),
+            }
+            after_each();
+        }
+        report
+    }
+
     /// Executes one step of an import, unless the job has changed since the step was planned.
     ///
     /// A step without effect is reported as left alone.

@@ -23,7 +23,7 @@ use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
 use crate::selection::Selection;
 use crate::server::MAX_BODY_BYTES;
-use crate::transfer::{Plan, apply, exported, plan};
+use crate::transfer::{Plan, exported, plan};
 use forms::{Given, Preview};
 
 const PATH: &str = "/n/{namespace}/transfer";
@@ -126,7 +126,8 @@ async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
             Err(fault) => shown(StatusCode::BAD_REQUEST, false, Some(fault)),
             Ok(by) => {
                 request.confirm_age(&fields)?;
-                let report = apply(&request.namespace, &planned.steps, &by).await;
+                let report =
+                    request.namespace.operations.import_all(&planned.steps, &by, || ()).await;
                 Ok(imported(&request, &planned, &report))
             }
         },
