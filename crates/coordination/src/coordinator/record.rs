@@ -121,7 +121,11 @@ impl Coordinator {
             if let Some(NodeKind::Instance(id)) = &kind
                 && let Some(ip) = server_of(id)
             {
-                self.idle_servers.seen(&ip);
+                if matches!(change, Change::Gone { .. }) {
+                    self.idle_servers.gone(&ip);
+                } else {
+                    self.idle_servers.seen(&ip);
+                }
             }
             let all = change == Change::Ready;
             if let Err(anomaly) = self.view.apply_to(kind, change) {

@@ -24,15 +24,20 @@ const CHECKS_PER_TTL: u32 = 16;
 pub(crate) struct IdleServers {
     since: BTreeMap<ServerIp, Duration>,
     next_check: Option<Duration>,
-    /// True if an instance came or went after the last look.
-    has_changed: bool,
+    /// True if an instance has gone after the last look, so that its server may be idle.
+    has_gone: bool,
 }
 
 impl IdleServers {
-    /// Records that an instance of the server came or went.
+    /// Records that the server has, or had, an instance.
     pub(crate) fn seen(&mut self, ip: &ServerIp) {
         self.since.remove(ip);
-        self.has_changed = true;
+    }
+
+    /// Records that an instance of the server has gone.
+    pub(crate) fn gone(&mut self, ip: &ServerIp) {
+        self.seen(ip);
+        self.has_gone = true;
     }
 
     /// Looks for servers without instances, a few times within the time to live: at each call this
@@ -50,7 +55,7 @@ impl IdleServers {
             return;
         }
         self.next_check = Some(now + interval);
-        self.has_changed = false;
+        self.has_gone = false;
         let mut idle: BTreeMap<&ServerIp, Duration> =
             view.servers().map(|(ip, _)| (ip, now)).collect();
         for ip in view.instances().filter_map(server_of) {
@@ -64,7 +69,7 @@ impl IdleServers {
 
     /// Returns the time of the next look, on the monotonic clock, if a server may expire.
     pub(crate) fn next_wake(&self) -> Option<Duration> {
-        self.next_check.filter(|_| self.has_changed || !self.since.is_empty())
+        self.next_check.filter(|_| self.has_gone || !self.since.is_empty())
     }
 
     /// Returns the servers that have had no instance for `ttl`.
