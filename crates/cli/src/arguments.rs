@@ -7,8 +7,8 @@ use clap::{FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "console")]
 use crate::commands::console;
 use crate::commands::{
-    apply, bench, config, context, create, doctor, drain, health, history, hold, init, leave, list,
-    look, man, plan, run_now, transfer, watch_expectations, worker,
+    apply, bench, cancel, config, context, create, doctor, drain, health, history, hold, init,
+    leave, list, look, man, plan, run_now, transfer, watch_expectations, worker,
 };
 use crate::connect::ConnectArguments;
 use crate::examples::program;
@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Trigger(run_now::TriggerArguments),
     /// Run the items now whose last run failed
     Rerun(run_now::RerunArguments),
+    /// Cancel runs: they end, and no instance runs them again
+    Cancel(cancel::CancelArguments),
     /// Pause servers: their items stay, but start nothing
     Pause(hold::PauseArguments),
     /// Resume paused servers
