@@ -232,6 +232,7 @@ pub(super) fn one_item(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, item: &It
                 (pill(class, &word))
                 span.grow {}
                 (act(Permission::Run, "run"))
+                @if item.running { (act(Permission::Cancel, "cancel")) }
                 (act(Permission::Disable, "disable"))
                 (act(Permission::Disable, "enable"))
                 a.button href=(cx.with(&[("item", "")])) { (lang.close()) }

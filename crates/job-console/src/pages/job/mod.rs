@@ -75,6 +75,7 @@ fn heading(cx: &Cx<'_>, job: &JobLine) -> Markup {
 fn more_acts(cx: &Cx<'_>, name: &str) -> Markup {
     let rows = [
         (Permission::Run, "rerun"),
+        (Permission::Cancel, "cancel"),
         (Permission::Disable, "disable"),
         (Permission::Disable, "enable"),
         (Permission::ShutDown, "shut-down"),
