@@ -279,7 +279,7 @@ fn refuse(
     let fault = if is_console {
         Fault::usage(
             "this ejob was built without the console; install one that has it with \
-             `cargo install --path crates/cli --features console`",
+             `cargo install --locked --path crates/cli --features console`",
         )
     } else if is_one_of(&no_command) {
         Fault::usage(format!("a command is missing; `{help}` lists them"))

@@ -230,7 +230,7 @@ fn with_remedy(error: String, missing_feature: Option<&str>) -> String {
     match missing_feature {
         None => error,
         Some(feature) => format!(
-            "{error}; install one that has it with `cargo install --path crates/cli --features {feature}`"
+            "{error}; install one that has it with `cargo install --locked --path crates/cli --features {feature}`"
         ),
     }
 }
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn missing_feature_is_an_error_with_its_remedy() {
         let error = "\"etcd://e/a\": this program was built without the feature `etcd`";
-        let remedy = "`cargo install --path crates/cli --features etcd`";
+        let remedy = "`cargo install --locked --path crates/cli --features etcd`";
         assert_eq!(
             with_remedy(error.to_owned(), Some("etcd")),
             format!("{error}; install one that has it with {remedy}")

@@ -829,7 +829,7 @@ fn history_store_that_was_not_built_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let words = ["history", "--history", "postgres://anna@127.0.0.1:1/d"];
     let line = "--history: this ejob was built without PostgreSQL; install one with \
-                `cargo install --path crates/cli --features postgres`, or name a file, such as \
+                `cargo install --locked --path crates/cli --features postgres`, or name a file, such as \
                 sqlite:history.db";
     check(folder.path(), None, &[("not built", &words, 2, line)]);
 }

@@ -107,7 +107,7 @@ fn check_built(option: &str, url: &str) -> Result<(), Fault> {
     }
     Err(Fault::usage(format!(
         "{option}: this ejob was built without {servers}; install one with \
-         `cargo install --path crates/cli --features {feature}`, or name a file, such as sqlite:history.db"
+         `cargo install --locked --path crates/cli --features {feature}`, or name a file, such as sqlite:history.db"
     )))
 }
 
