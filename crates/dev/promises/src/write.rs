@@ -291,28 +291,26 @@ fn breach_of_cancellation(item: ShardingItem, old: &Ledger, new: &Ledger) -> Opt
     let finding = |text: &str| {
         let text =
             format!("the run of item {item} {text}: {} became {}", old.summary(), new.summary());
-        Some(Finding::new(Breach::Cancellation, text))
+        Finding::new(Breach::Cancellation, text)
     };
     let outcome = new.outcome.filter(|_| ends);
     if old.cancels().is_none() {
-        return match outcome {
-            Some(Outcome::Cancelled) => finding("ended as cancelled without a request"),
-            _ => None,
-        };
+        let is_cancelled = outcome == Some(Outcome::Cancelled);
+        return is_cancelled.then(|| finding("ended as cancelled without a request"));
     }
-    if !ends && (new.run() != Some(run) || new.state != old.state) {
-        return finding("was continued although its cancellation is requested");
-    }
-    if !ends && new.cancels() != old.cancels() {
-        return finding("lost the request to cancel it, or has another one");
-    }
-    match outcome {
-        Some(Outcome::Interrupted) => finding("was to be cancelled and ended as interrupted"),
-        Some(Outcome::Cancelled) if new.cancel_request() != old.cancel_request() => {
-            finding("ended as cancelled without author and reason")
-        }
-        _ => None,
-    }
+    let keeps_request = new.cancel_request() == old.cancel_request();
+    let broken = if !ends && (new.run() != Some(run) || new.state != old.state) {
+        "was continued although its cancellation is requested"
+    } else if !ends && !keeps_request {
+        "lost the request to cancel it, or has another one"
+    } else if outcome == Some(Outcome::Interrupted) {
+        "was to be cancelled and ended as interrupted"
+    } else if outcome == Some(Outcome::Cancelled) && !keeps_request {
+        "ended as cancelled without author and reason"
+    } else {
+        return None;
+    };
+    Some(finding(broken))
 }
 
 /// Judges S3: a request and noted fires leave a record only with their run, or if the item may not

@@ -39,13 +39,11 @@ impl Ledger {
     /// Returns the outcome to record for a run that ended so. The record alone decides if a run
     /// that was cut short was cancelled. Which instance writes the end does not matter.
     pub(super) fn outcome_of_end(&self, outcome: Outcome) -> Outcome {
-        match outcome {
-            Outcome::Interrupted | Outcome::Cancelled if self.cancel_request().is_some() => {
-                Outcome::Cancelled
-            }
-            Outcome::Cancelled => Outcome::Interrupted,
-            outcome => outcome,
+        if !outcome.is_cut_short() {
+            return outcome;
         }
+        let is_requested = self.cancel_request().is_some();
+        if is_requested { Outcome::Cancelled } else { Outcome::Interrupted }
     }
 
     /// Returns the record without the request, before another run begins or the token changes.

@@ -19,9 +19,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            Outcome::Cancelled => Outcome::Interrupted,
+        from: r#"        let is_requested = self.cancel_request().is_some();
 "#,
-        to: r#"            Outcome::Cancelled if !mutant::is(Mutant::CancelledUnasked) => Outcome::Interrupted,
+        to: r#"        let is_requested =
+            self.cancel_request().is_some() || mutant::is(Mutant::CancelledUnasked);
 "#,
     },
 ];
