@@ -213,6 +213,7 @@ impl Operations {
                 why: by.why().to_owned(),
                 act: act.to_owned(),
                 target: planned.target(),
+                what: planned.effect(),
             };
             if self.stores_audit {
                 planned.steps.push(audited(&snapshot, &record)?);

@@ -37,6 +37,31 @@ async fn update_conflicts_when_revision_is_stale() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn audit_record_has_short_old_and_new_values_without_secrets() {
+    let world = World::new();
+    let config = JobConfig::new(job(), 2).with(|it| {
+        it.job_parameter = "old".into();
+        it.unknown = vec![("token".into(), "\"hunter2\"".into())];
+    });
+    world.write(&[("/job/config", &coordination::encode_config(&config))], &[]).await;
+    let operations = world.operations();
+    let stored = operations.config(&job()).await.unwrap();
+    let wanted = config.with(|it| {
+        it.job_parameter = "x".repeat(1_000);
+        it.sharding_total_count = 3;
+        it.unknown = vec![("token".into(), "\"hunter3\"".into())];
+    });
+    let report = operations.update_config(&wanted, stored.revision, &by()).await.unwrap().report;
+    let what = world.now().audit().next_back().unwrap().what.clone();
+    let head = "x".repeat(79);
+    let masked = "unknown_fields: [token], values not shown -> [token], values not shown";
+    let expected = format!(
+        "sharding_total_count: 2 -> 3; job_parameter: \"old\" -> \"{head}… (1002 bytes); {masked}"
+    );
+    assert_eq!((&what, &what), (&expected, &report.done[0].what));
+}
+
+#[tokio::test(start_paused = true)]
 async fn replaced_configuration_is_kept_and_restored() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;

@@ -4,7 +4,7 @@ use crate::support;
 
 use std::time::Duration;
 
-use coordination::{Dialect, JobName, NodeKind, RequestParameter, ServerState};
+use coordination::{AuditRecord, Dialect, JobName, NodeKind, RequestParameter, ServerState};
 use operations::{
     DrainMode, Error, ItemRun, JobState, Scope, ServerPattern, item_briefs, job_state,
 };
@@ -38,10 +38,11 @@ async fn disabled_server_loses_its_items_until_enabled() {
 
     operations.enable(&scope, &by()).await.unwrap();
     let after = world.until("both to share again", |job| shared_by(job, &[1, 2])).await;
-    let recorded: Vec<_> = after.audit().map(|r| (&*r.who, &*r.why, &*r.act, &*r.target)).collect();
+    let fields = |r: &AuditRecord| [&r.who, &r.why, &r.act, &r.target, &r.what].map(String::clone);
+    let recorded: Vec<_> = after.audit().map(fields).collect();
     let expected = [
-        ("anna", "release 12", "disable", "server 10.0.0.1"),
-        ("anna", "release 12", "enable", "server 10.0.0.1"),
+        ["anna", "release 12", "disable", "server 10.0.0.1", "disabled; it was enabled"],
+        ["anna", "release 12", "enable", "server 10.0.0.1", "enabled; it was disabled"],
     ];
     assert_eq!(recorded, expected, "only changes are recorded");
 }

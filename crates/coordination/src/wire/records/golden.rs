@@ -22,8 +22,8 @@ fn folder() -> PathBuf {
 
 /// The folders, one for each version that is read, the latest last.
 const VERSIONS: [&str; 2] = ["v0", "v1"];
-/// Record that version 0 did not have.
-const ONLY_V1: &str = "former-configs.json";
+/// Records and fields that version 0 did not have.
+const ONLY_V1: [&str; 2] = ["audit-effect.json", "former-configs.json"];
 
 fn golden(version: &str, file: &str) -> String {
     let path = folder().join(version).join(file);
@@ -146,9 +146,21 @@ fn audits() -> Vec<(&'static str, AuditLog)> {
             why: why.to_owned(),
             act: "pause".to_owned(),
             target: "10.0.0.7".to_owned(),
+            what: String::new(),
         });
     }
-    vec![("audit", log), ("audit-empty", AuditLog::default())]
+    let mut with_effect = AuditLog::default();
+    with_effect.push(AuditRecord {
+        id: "change-3".to_owned(),
+        at_ms: 60_003,
+        who: "anna".to_owned(),
+        why: "release 12".to_owned(),
+        act: "update configuration".to_owned(),
+        target: "configuration".to_owned(),
+        what: "sharding_total_count: 3 -> 4".to_owned(),
+    });
+    let empty = AuditLog::default();
+    vec![("audit", log), ("audit-effect", with_effect), ("audit-empty", empty)]
 }
 
 fn former_configs() -> Vec<(&'static str, FormerConfigs)> {
@@ -172,7 +184,7 @@ fn templates() -> Vec<(&'static str, TemplateRecord)> {
 }
 
 fn has(version: &str, file: &str) -> bool {
-    version == "v1" || file != ONLY_V1
+    version == "v1" || !ONLY_V1.contains(&file)
 }
 
 /// Checks the golden files of these values and returns their names.
