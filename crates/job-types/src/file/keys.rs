@@ -138,13 +138,14 @@ mod tests {
             }
             _ => format!("{job}[{path}]\nno_such_key = 1"),
         };
-        match JobFile::from_toml(&text) {
-            Err(JobFileError::UnknownKey { known, .. }) => {
-                let dot = if path.is_empty() { "" } else { "." };
-                known.iter().map(|key| format!("{path}{dot}{key}")).collect()
-            }
-            other => panic!("{path}: {other:?}"),
-        }
+        let error = JobFile::from_toml(&text).unwrap_err();
+        let known = error.each().find_map(|error| {
+            let JobFileError::UnknownKey { known, .. } = error else { return None };
+            Some(known)
+        });
+        let known = known.unwrap_or_else(|| panic!("{path}: {error:?}"));
+        let dot = if path.is_empty() { "" } else { "." };
+        known.iter().map(|key| format!("{path}{dot}{key}")).collect()
     }
 
     #[test]

@@ -10,15 +10,16 @@ mod messages;
 mod model;
 #[cfg(feature = "http")]
 mod request;
+mod search;
 mod tree;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::{Allow, Invalid, ScriptLauncher};
-use declared::Work;
 use error::{describe, steps};
 use model::FileDoc;
+use search::{Found, read_all};
 use serde::Deserialize as _;
 use tree::{Node, Step};
 
@@ -141,49 +142,101 @@ pub struct JobFile {
     jobs: Vec<DeclaredJob>,
 }
 
+/// Checks of a file by the rules of a program, such as the sharding strategies that it has:
+/// [`JobFile::read_checked`].
+///
+/// A check may see a part several times, and parts in which a mistake was replaced.
+pub trait FileChecks {
+    /// Checks the address of the registry, as it is in the file.
+    ///
+    /// # Errors
+    /// The reason, with what would be valid.
+    fn registry(&self, _address: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Checks a job whose keys are valid by themselves.
+    ///
+    /// # Errors
+    /// [`Invalid`] names the key, its value and what would be valid.
+    fn job(&self, _job: &DeclaredJob) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+
+struct NoChecks;
+
+/// Parser of a form of files. Its error is the reason, with its line.
+type Parse = fn(&str) -> Result<Node, String>;
+
+impl FileChecks for NoChecks {}
+
 impl JobFile {
     /// Reads a file whose name ends in `.toml`, `.yaml` or `.yml`.
     ///
     /// # Errors
-    /// [`JobFileError`] has the reason and its line.
+    /// [`JobFileError`] has the reason and its line. All mistakes are found at once:
+    /// [`JobFileError::each`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, JobFileError> {
+        Self::read_checked(path, &NoChecks)
+    }
+
+    /// Reads a file as [`read`](Self::read) does, with further checks. The mistakes that they find
+    /// are reported together with the others, each with its line.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_checked(
+        path: impl AsRef<Path>,
+        checks: &dyn FileChecks,
+    ) -> Result<Self, JobFileError> {
         let path = path.as_ref();
-        let parse = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("toml") => Self::from_toml,
-            Some("yaml" | "yml") => Self::from_yaml,
-            _ => return Err(JobFileError::Form { path: path.to_owned() }),
-        };
+        let (form, parse): (_, Parse) =
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("toml") => ("TOML", tree::from_toml),
+                Some("yaml" | "yml") => ("YAML", tree::from_yaml),
+                _ => return Err(JobFileError::Form { path: path.to_owned() }),
+            };
         let read = |source| JobFileError::Read { path: path.to_owned(), source };
-        parse(&std::fs::read_to_string(path).map_err(read)?)
+        let text = std::fs::read_to_string(path).map_err(read)?;
+        let tree = parse(&text).map_err(|reason| JobFileError::Syntax { form, reason })?;
+        read_all(tree, |tree| Self::of(tree, checks))
     }
 
     /// Parses a TOML document.
     ///
     /// # Errors
-    /// [`JobFileError`] has the reason and its line.
+    /// As [`read`](Self::read).
     pub fn from_toml(text: &str) -> Result<Self, JobFileError> {
         let syntax = |reason| JobFileError::Syntax { form: "TOML", reason };
-        Self::of(&tree::from_toml(text).map_err(syntax)?)
+        read_all(tree::from_toml(text).map_err(syntax)?, |tree| Self::of(tree, &NoChecks))
     }
 
     /// Parses a YAML document.
     ///
     /// # Errors
-    /// [`JobFileError`] has the reason and its line.
+    /// As [`read`](Self::read).
     pub fn from_yaml(text: &str) -> Result<Self, JobFileError> {
         let syntax = |reason| JobFileError::Syntax { form: "YAML", reason };
-        Self::of(&tree::from_yaml(text).map_err(syntax)?)
+        read_all(tree::from_yaml(text).map_err(syntax)?, |tree| Self::of(tree, &NoChecks))
     }
 
-    fn of(tree: &Node) -> Result<Self, JobFileError> {
+    /// Reads a tree up to its first mistake.
+    fn of(tree: &Node, checks: &dyn FileChecks) -> Result<Self, Found> {
         let FileDoc { registry, allow, jobs } =
             FileDoc::deserialize(tree).map_err(|mistake| describe(tree, &mistake))?;
         let in_file = |invalid| {
-            let line = tree.line_of(&steps(&invalid));
-            JobFileError::File { line, invalid }
+            let path = steps(&invalid);
+            let line = tree.line_of(&path);
+            Found { path, error: Box::new(JobFileError::File { line, invalid }) }
         };
         if registry.as_deref() == Some("") {
             return Err(in_file(Invalid::new("registry", "empty", keys::AN_ADDRESS)));
+        }
+        if let Some(Err(reason)) = registry.as_deref().map(|address| checks.registry(address)) {
+            let path = vec![Step::Key("registry".to_owned())];
+            let error = JobFileError::Registry { line: tree.line_of(&path), reason };
+            return Err(Found { path, error: Box::new(error) });
         }
         let allow = check::allow(allow).map_err(in_file)?;
         if jobs.is_empty() {
@@ -196,15 +249,18 @@ impl JobFile {
             let start = [Step::Key("jobs".to_owned()), Step::Index(n)];
             let in_job = |invalid| {
                 let path = [&start[..], &steps(&invalid)].concat();
-                JobFileError::Job { line: tree.line_of(&path), job: name.clone(), invalid }
+                let (line, job) = (tree.line_of(&path), name.clone());
+                Found { path, error: Box::new(JobFileError::Job { line, job, invalid }) }
             };
             let first = names.insert(name.clone(), tree.line_of(&start));
             let lines = tree.lines_below(&start);
-            declared.push(check::job(job, &allow, lines).map_err(in_job)?);
+            let job = check::job(job, &allow, lines).map_err(in_job)?;
             if let Some(first) = first {
                 let found = format!("{name:?}, which the job in line {first} has");
                 return Err(in_job(Invalid::new("name", found, "a unique name")));
             }
+            checks.job(&job).map_err(in_job)?;
+            declared.push(job);
         }
         Ok(Self { registry, allow, jobs: declared })
     }
@@ -216,8 +272,7 @@ impl JobFile {
     /// [`JobFileError::Job`] names the first job whose program cannot be started.
     pub fn check_programs(&self) -> Result<(), JobFileError> {
         self.jobs.iter().try_for_each(|job| {
-            let Work::Script(script) = &job.work else { return Ok(()) };
-            script.check_program().map_err(|invalid| {
+            job.check_program().map_err(|invalid| {
                 let line = job.line_of("script");
                 JobFileError::Job { line, job: job.config.job_name.to_string(), invalid }
             })
