@@ -1,9 +1,12 @@
 //! Next and last fires of a job.
 
+use std::fmt;
+
 use coordination::{InvalidConfig, JobConfig};
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
-use crate::schedule_of;
+use crate::{JobSnapshot, JobState, job_state, schedule_of};
 
 /// Maximum number of fires that one call computes.
 pub const MAX_FIRES: usize = 1_000;
@@ -41,6 +44,56 @@ pub fn next_fires(
     let first = schedule.next_after(after);
     let all = std::iter::successors(first, |fire| schedule.next_after(*fire));
     Ok(all.take(n.min(MAX_FIRES)).collect())
+}
+
+/// Condition under which the next fire of a job is started at all. Without it, the fire is missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FireNeed {
+    /// No instance is alive.
+    WorkerStarts,
+    /// All servers with live instances are paused, or paused and disabled.
+    ServerResumed,
+    /// All servers with live instances are disabled.
+    ServerEnabled,
+    /// Instances are alive, but all of them are leaving.
+    InstanceAvailable,
+}
+
+impl fmt::Display for FireNeed {
+    /// Writes a clause: `a worker starts`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WorkerStarts => "a worker starts",
+            Self::ServerResumed => "a server is resumed",
+            Self::ServerEnabled => "a server is enabled",
+            Self::InstanceAvailable => "an instance is available",
+        })
+    }
+}
+
+impl JobState {
+    /// Returns what has to happen before the next fire, or it is missed. `None` if an instance
+    /// starts it: only then is the next fire of the schedule announced as the one of the job.
+    #[must_use]
+    pub fn fire_need(self) -> Option<FireNeed> {
+        match self {
+            Self::NoInstance | Self::Crashed => Some(FireNeed::WorkerStarts),
+            Self::Paused => Some(FireNeed::ServerResumed),
+            Self::Disabled => Some(FireNeed::ServerEnabled),
+            Self::Ok | Self::Failing | Self::Resharding => None,
+        }
+    }
+}
+
+/// Returns what has to happen before the next fire of a job, as
+/// [`JobState::fire_need`] does; a snapshot also shows instances that are leaving.
+#[must_use]
+pub fn fire_need(job: &JobSnapshot) -> Option<FireNeed> {
+    let of_state = job_state(job).fire_need();
+    of_state.or_else(|| job.available().is_empty().then_some(FireNeed::InstanceAvailable))
 }
 
 /// Limit of the search for the last fire: every cron expression without a year fires within it.

@@ -26,8 +26,9 @@ mod why;
 mod wildcard;
 
 pub use act::{
-    Change, DrainMode, Drained, FieldChange, ItemRun, JobAction, Removal, RemovalPreview,
-    RequestedRun, Scope, StoredConfig, Triggered, Updated, differences, preview, removal_preview,
+    Change, DrainMode, Drained, DrainedJob, DrainedServer, FieldChange, ItemRun, JobAction,
+    Removal, RemovalPreview, RequestedRun, Scope, StoredConfig, Triggered, Updated, differences,
+    preview, removal_preview,
 };
 pub use attention::{
     Attention, DueFire, LATE_GRACE_MS, RESHARDING_GRACE_MS, attention, due_fire, first_due_fire,
@@ -38,7 +39,7 @@ pub use change::{By, Entry, Recorded, Report};
 pub use config_fields::ConfigField;
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};
-pub use fires::{MAX_FIRES, next_fires};
+pub use fires::{FireNeed, MAX_FIRES, fire_need, next_fires};
 pub use live::{Freshness, JobLine, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;
 pub use plan::{MovePlan, PlannedMove, WhatIf, plan_moves};

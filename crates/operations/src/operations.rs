@@ -154,6 +154,14 @@ impl Operations {
         self.reader.job(job).await
     }
 
+    /// Reads the names of all jobs. A name may be that of nodes without a configuration.
+    ///
+    /// # Errors
+    /// As [`namespace`](Self::namespace).
+    pub async fn job_names(&self) -> Result<Vec<String>> {
+        self.reader.names().await
+    }
+
     /// Reads all jobs, each as of one moment. A job that cannot be read is listed as unread, with
     /// the reason.
     ///

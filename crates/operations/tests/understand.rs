@@ -3,7 +3,8 @@
 use crate::support;
 
 use operations::{
-    MovePlan, Scope, WhatIf, WhyNot, next_fires, plan_moves, why_item_not_running, why_not_running,
+    FireNeed, MovePlan, Scope, WhatIf, WhyNot, next_fires, plan_moves, why_item_not_running,
+    why_not_running,
 };
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
@@ -88,30 +89,71 @@ async fn reasons_are_ordered_by_importance() {
     operations.disable_items(&job(), &items(&[3]), &by()).await.unwrap();
     operations.pause(&Scope::of_job(job()), &by()).await.unwrap();
     let said = |act: &str| format!("{act} by anna at 2024-02-29T12:00:00Z: release 12");
-    let next = WhyNot::NextFire { at_ms };
+    let next = |unless| WhyNot::NextFireMissed { at_ms, unless };
     let expected = [
         WhyNot::ItemDisabled { said: Some(said("disable items")) },
         WhyNot::OwnerHeldBack {
             owner: "10.0.0.1@-@1".into(),
             server: format!("server 10.0.0.1 is paused ({})", said("pause")),
         },
-        next.clone(),
+        next(FireNeed::ServerResumed),
     ];
     assert_eq!(why_item_not_running(&world.now(), ShardingItem::new(3), noon()), expected);
     let servers = vec![format!("server 10.0.0.1 is paused ({})", said("pause"))];
     let paused = WhyNot::Paused { servers, all: true };
-    assert_eq!(why_not_running(&world.now(), noon()), [paused, next.clone()]);
+    assert_eq!(why_not_running(&world.now(), noon()), [paused, next(FireNeed::ServerResumed)]);
     let none = why_item_not_running(&world.now(), ShardingItem::new(4), noon());
     assert_eq!(none, [WhyNot::NoSuchItem]);
 
     operations.disable(&Scope::of_job(job()), &by()).await.unwrap();
     let now = world.until("no leader", |job| job.view().leader().is_none()).await;
     let servers = vec![format!("server 10.0.0.1 is disabled ({})", said("disable"))];
-    let expected = [WhyNot::NoAvailableInstance { servers }, WhyNot::NoLeader, next.clone()];
+    let expected =
+        [WhyNot::NoAvailableInstance { servers }, WhyNot::NoLeader, next(FireNeed::ServerEnabled)];
     assert_eq!(why_not_running(&now, noon()), expected);
 
     within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();
-    assert_eq!(why_not_running(&world.now(), noon()), [WhyNot::NoLiveInstance, next]);
+    assert_eq!(
+        why_not_running(&world.now(), noon()),
+        [WhyNot::NoLiveInstance, next(FireNeed::WorkerStarts)]
+    );
+}
+
+/// A record has a gap until the claim after the one that found it.
+#[tokio::test(start_paused = true)]
+async fn gap_is_a_reason_for_a_day() {
+    let world = World::new();
+    let config = coordination::encode_config(&every_ten_seconds().build().unwrap());
+    let gap = |first: i64, until: i64| {
+        let (first, until) = (noon().as_millisecond() + first, noon().as_millisecond() + until);
+        format!(
+            r#"{{"v":1,"state":"idle","token":0,"last":{until},"gaps":[{{"first":{first},"until":{until},"count":3,"config":0}}]}}"#
+        )
+    };
+    let (old, late) = (gap(-90_000, -60_000), gap(-40_000, -10_000));
+    let records = [("/job/ledger/0", &*old), ("/job/ledger/1", &late), ("/job/ledger/2", &late)];
+    let nodes = [&[("/job/config", &*config)][..], &records].concat();
+    world.write(&nodes, &[]).await;
+    let of = |items: &[u32], first: i64, until: i64| WhyNot::Gap {
+        items: items.to_vec(),
+        first_ms: noon().as_millisecond() + first,
+        until_ms: noon().as_millisecond() + until,
+        count: Some(3),
+    };
+    let gap_of =
+        |reasons: Vec<WhyNot>| reasons.into_iter().find(|why| matches!(why, WhyNot::Gap { .. }));
+    let job = world.now();
+    let shown = gap_of(why_not_running(&job, noon())).unwrap();
+    assert_eq!(shown, of(&[1, 2], -40_000, -10_000), "the latest gap, with all its items");
+    let text = "3 fires from 2024-02-29T11:59:20Z to before 2024-02-29T11:59:50Z were not run by \
+                2 items";
+    assert_eq!(shown.to_string(), text);
+    let of_item = |item, now| gap_of(why_item_not_running(&job, ShardingItem::new(item), now));
+    assert_eq!(of_item(0, noon()), Some(of(&[0], -90_000, -60_000)));
+    assert_eq!(of_item(3, noon()), None);
+    let day = jiff::SignedDuration::from_hours(24);
+    assert_eq!(of_item(0, noon() + day), None);
+    assert!(of_item(1, noon() + day - jiff::SignedDuration::from_secs(11)).is_some());
 }
 
 /// Instances of other servers go on.

@@ -7,7 +7,7 @@ use job_history::FireRecord;
 use maud::{Markup, html};
 use operations::{Attention, JobLine, JobState, next_fires, why_not_running};
 
-use super::cx::{Cx, is_held_back};
+use super::cx::Cx;
 use super::history::{Past, Runs};
 use super::reasons;
 use super::shell::{Body, Section};
@@ -178,7 +178,8 @@ fn upcoming<'a>(cx: &'a Cx<'_>) -> Vec<(Timestamp, &'a JobLine)> {
     let first = live.map(|live| live.next_fires(cx.now.as_millisecond(), FIRES));
     let mut fires = Vec::new();
     for (_, name) in first.unwrap_or_default() {
-        let line = cx.summary.list.get(name.as_str()).filter(|line| !is_held_back(line));
+        let line =
+            cx.summary.list.get(name.as_str()).filter(|line| line.status.fire_need().is_none());
         let Some(line) = line else { continue };
         let snapshot = cx.snapshot(name.as_str());
         let config = snapshot.as_ref().and_then(|job| job.config());

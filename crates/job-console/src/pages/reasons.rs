@@ -24,6 +24,13 @@ pub(crate) fn reason(cx: &Cx<'_>, zone: Option<&str>, why: &WhyNot) -> Markup {
         (_, WhyNot::NextFire { at_ms }) => {
             html! { (cx.lang().next_fire()) " " (at(cx, *at_ms, zone)) }
         }
+        (lang, WhyNot::NextFireMissed { at_ms, unless }) => {
+            html! { (lang.fire_missed_unless(*unless)) " " (at(cx, *at_ms, zone)) }
+        }
+        (lang, WhyNot::Gap { items, first_ms, until_ms, count }) => html! {
+            (lang.fires_not_run(*count, items.len()))
+            " (" (at(cx, *first_ms, zone)) " – " (at(cx, *until_ms, zone)) ")"
+        },
         (lang, WhyNot::Late { item, due_ms, runs }) => html! {
             @if *runs { (lang.item_runs_long(*item)) } @else { (lang.fire_not_begun(*item)) }
             " (" (at(cx, *due_ms, zone)) ")"
@@ -148,6 +155,7 @@ fn chinese(why: &WhyNot) -> Option<String> {
             format!("{of} 个分片中有 {} 个上次运行失败{last}", items.len())
         }
         WhyNot::WaitsForFire { .. } | WhyNot::NextFire { .. } => return None,
+        WhyNot::NextFireMissed { .. } | WhyNot::Gap { .. } => return None,
         _ => return None,
     })
 }

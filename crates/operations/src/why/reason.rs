@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::FireNeed;
 use crate::held::moment;
 
 /// Reason why a job or an item of it does not run. The first of several should be checked first.
@@ -142,10 +143,28 @@ pub enum WhyNot {
         /// Scheduled fire time, in milliseconds since 1970 UTC.
         at_ms: i64,
     },
+    /// Scheduled fires that no instance ran, and that ended within the last day: an outage.
+    Gap {
+        /// Items of the gap.
+        items: Vec<u32>,
+        /// First fire that was not run, in milliseconds since 1970 UTC.
+        first_ms: i64,
+        /// Exclusive end: the next fire that was run or noted, in milliseconds since 1970 UTC.
+        until_ms: i64,
+        /// Number of fires of each item, if it is known.
+        count: Option<u32>,
+    },
     /// Next scheduled fire time, whether or not the reasons before this one prevent the run.
     NextFire {
         /// Scheduled fire time, in milliseconds since 1970 UTC.
         at_ms: i64,
+    },
+    /// Next scheduled fire time, in place of `NextFire` if no instance starts it as things are.
+    NextFireMissed {
+        /// Scheduled fire time, in milliseconds since 1970 UTC.
+        at_ms: i64,
+        /// Condition under which the fire is started.
+        unless: FireNeed,
     },
 }
 
@@ -202,7 +221,13 @@ impl fmt::Display for WhyNot {
             Self::WaitsForFire { at_ms } => {
                 write!(f, "no problem found; the next fire is at {}", moment(*at_ms))
             }
+            Self::Gap { items, first_ms, until_ms, count } => {
+                gap(f, items, (*first_ms, *until_ms), *count)
+            }
             Self::NextFire { at_ms } => write!(f, "the next fire is at {}", moment(*at_ms)),
+            Self::NextFireMissed { at_ms, unless } => {
+                write!(f, "the fire of {} is missed unless {unless} before", moment(*at_ms))
+            }
         }
     }
 }
@@ -263,6 +288,24 @@ fn late(f: &mut fmt::Formatter<'_>, item: u32, due_ms: i64, runs: bool) -> fmt::
         write!(f, "item {item} still runs, so that its fire due at {due} has not begun")
     } else {
         write!(f, "item {item} is late: its fire due at {due} has not begun")
+    }
+}
+
+fn gap(
+    f: &mut fmt::Formatter<'_>,
+    items: &[u32],
+    (first_ms, until_ms): (i64, i64),
+    count: Option<u32>,
+) -> fmt::Result {
+    let (first, until) = (moment(first_ms), moment(until_ms));
+    match count {
+        Some(1) => write!(f, "the fire of {first} was not run")?,
+        Some(count) => write!(f, "{count} fires from {first} to before {until} were not run")?,
+        None => write!(f, "the fires from {first} to before {until} were not run")?,
+    }
+    match items {
+        [item] => write!(f, " by item {item}"),
+        items => write!(f, " by {} items", items.len()),
     }
 }
 

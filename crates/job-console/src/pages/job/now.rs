@@ -106,15 +106,15 @@ fn why(
     }
 }
 
-/// Returns the reasons for the sentence: the schedule is already in the heading.
+/// Returns the reasons for the sentence. The heading already has a next fire that will be started.
 fn shown_reasons(
     attention: Option<Attention>,
     reasons: &[WhyNot],
 ) -> impl Iterator<Item = &WhyNot> {
-    let is_schedule =
+    let is_shown =
         |why: &&WhyNot| !matches!(why, WhyNot::NextFire { .. } | WhyNot::WaitsForFire { .. });
     let shown = if attention == Some(Attention::Late) { 0 } else { 3 };
-    reasons.iter().filter(is_schedule).take(shown)
+    reasons.iter().filter(is_shown).take(shown)
 }
 
 fn helping(cx: &Cx<'_>, name: &str, attention: Option<Attention>) -> Markup {

@@ -14,7 +14,7 @@ mod transfer;
 
 use coordination::{NodeKind, ServerState};
 use maud::Markup;
-use operations::{Attention, JobState};
+use operations::{Attention, FireNeed, JobState};
 
 use super::locale::Lang;
 use super::prefs::{Theme, ZoneMode};
@@ -41,6 +41,41 @@ impl Lang {
             JobState::NoInstance => self.pick("no instance", "无实例"),
             JobState::Crashed => self.pick("crashed", "已崩溃"),
             _ => state.as_str().to_owned(),
+        }
+    }
+
+    /// Returns the sentence before the time of a fire that is missed unless something happens.
+    pub(crate) fn fire_missed_unless(self, need: FireNeed) -> String {
+        match need {
+            FireNeed::WorkerStarts => self
+                .pick("Missed unless a worker starts before:", "若此前没有工作进程启动，将错过："),
+            FireNeed::ServerResumed => self.pick(
+                "Missed unless a server is resumed before:",
+                "若此前没有恢复服务器，将错过：",
+            ),
+            FireNeed::ServerEnabled => self.pick(
+                "Missed unless a server is enabled before:",
+                "若此前没有启用服务器，将错过：",
+            ),
+            FireNeed::InstanceAvailable => self.pick(
+                "Missed unless an instance is available before:",
+                "若此前没有可用的实例，将错过：",
+            ),
+            _ => format!("{need}:"),
+        }
+    }
+
+    /// Returns the sentence about an outage: a number of fires, if it is known, of some items.
+    pub(crate) fn fires_not_run(self, count: Option<u32>, items: usize) -> String {
+        match count {
+            Some(n) => self.pick(
+                &format!("Outage: {n} fires of {items} items were not run"),
+                &format!("中断：{items} 个分片各有 {n} 次触发没有运行"),
+            ),
+            None => self.pick(
+                &format!("Outage: fires of {items} items were not run"),
+                &format!("中断：{items} 个分片有触发没有运行"),
+            ),
         }
     }
 
