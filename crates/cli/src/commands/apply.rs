@@ -17,6 +17,7 @@ use crate::context::{Context, Signed};
 use crate::fault::{Exit, Fault};
 use crate::output::{Page, counted};
 use crate::text::one_line;
+use crate::waiting;
 
 /// Maximum number of files in a folder.
 const MAX_FILES: usize = 1_000;
@@ -56,9 +57,8 @@ impl ApplyArguments {
         let (Some(operations), Some(by)) = (operations, by) else {
             return Ok(dry_run(cx, &plan));
         };
-        let waiting = cx.waiting(format!("applying {}", self.folder.display()));
-        let report = operations.apply(&plan, &by).await;
-        waiting.finish_and_clear();
+        let what = format!("applying {}", self.folder.display());
+        let report = waiting::shown(&what, operations.apply(&plan, &by)).await;
         let unread = unread(&plan);
         let exit = report::exit(&report);
         let is_less = exit == Exit::Done && !plan.unread.is_empty();
@@ -94,16 +94,23 @@ fn unread(plan: &ApplyPlan) -> String {
     plan.unread.iter().map(line).collect()
 }
 
-/// Reads the jobs that the files of a folder declare, in the order of the names of the files.
+/// Reads the jobs that the files of a folder declare, in the order of the names of the files. The
+/// mistakes of all files are one fault.
 fn declared(folder: &Path) -> Result<Vec<JobConfig>, Fault> {
     let mut from: BTreeMap<JobName, PathBuf> = BTreeMap::new();
-    let mut declared = Vec::new();
+    let (mut declared, mut faults) = (Vec::new(), Vec::new());
     for path in files(folder)? {
-        let file = JobFile::read(&path).map_err(|error| file_fault(&path, &error))?;
+        let file = match JobFile::read(&path) {
+            Ok(file) => file,
+            Err(error) => {
+                faults.push(file_fault(&path, &error));
+                continue;
+            }
+        };
         for job in file.jobs() {
             let name = job.config().job_name.clone();
             if let Some(other) = from.insert(name.clone(), path.clone()) {
-                return Err(Fault::usage(format!(
+                faults.push(Fault::usage(format!(
                     "job {name} is declared in {} and in {}; valid is one file for each job",
                     other.display(),
                     path.display()
@@ -112,7 +119,11 @@ fn declared(folder: &Path) -> Result<Vec<JobConfig>, Fault> {
             declared.push(job.config().clone());
         }
     }
-    Ok(declared)
+    let mut faults = faults.into_iter();
+    match faults.next() {
+        None => Ok(declared),
+        Some(first) => Err(first.and(faults)),
+    }
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Fault> {

@@ -69,7 +69,7 @@ impl StoreArguments {
     }
 
     /// Rejects a missing file, which opening the history would create.
-    fn check_exists(&self) -> Result<(), Fault> {
+    pub(super) fn check_exists(&self) -> Result<(), Fault> {
         self.history.as_deref().map_or(Ok(()), |url| check_exists("--history", url))
     }
 }

@@ -31,4 +31,5 @@ pub(crate) mod top;
 pub(crate) mod transfer;
 mod watch;
 pub(crate) mod watch_expectations;
+pub(crate) mod why;
 pub(crate) mod worker;

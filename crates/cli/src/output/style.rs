@@ -57,6 +57,12 @@ pub(super) fn of_state(text: &str) -> Style {
     Style::new().fg_color(Some(color.into()))
 }
 
+/// Paints the first word of a line if it is a state.
+pub(super) fn with_state(line: &str) -> String {
+    let word = line.split(' ').next().unwrap_or_default();
+    painted(word, of_state(word)) + &line[word.len()..]
+}
+
 /// Returns a text between the escape sequences of a style.
 pub(super) fn painted(text: &str, style: Style) -> String {
     if style.is_plain() { text.to_owned() } else { format!("{style}{text}{style:#}") }
