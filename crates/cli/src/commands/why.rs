@@ -135,8 +135,8 @@ struct Outage {
 }
 
 impl Outage {
-    /// Groups fires in ascending order to the latest outages. An outage ends as soon as the schedule
-    /// has a fire that is not among them.
+    /// Groups fires in ascending order to the latest outages. An outage ends as soon as the
+    /// schedule has a fire that is not among them.
     fn of(fires: &[FireRecord], job: &JobSnapshot) -> Vec<Self> {
         let next = |after: Timestamp| {
             let fires = job.config().and_then(|config| next_fires(config, after, 1).ok());
