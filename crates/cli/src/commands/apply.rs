@@ -1,12 +1,11 @@
 //! `apply`: makes a namespace have the jobs that the files of a folder declare.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use coordination::{JobConfig, JobName};
+use coordination::JobConfig;
 use jiff::Timestamp;
-use job_types::JobFile;
+use job_types::{JobFile, declared_configs};
 use operations::{ApplyPlan, Owner, plan_apply};
 use serde_json::json;
 use sharding::StrategyRegistry;
@@ -96,23 +95,12 @@ fn unread(plan: &ApplyPlan) -> String {
 
 /// Reads the jobs that the files of a folder declare, in the order of the names of the files.
 fn declared(folder: &Path) -> Result<Vec<JobConfig>, Fault> {
-    let mut from: BTreeMap<JobName, PathBuf> = BTreeMap::new();
-    let mut declared = Vec::new();
+    let mut read = Vec::new();
     for path in files(folder)? {
         let file = JobFile::read(&path).map_err(|error| file_fault(&path, &error))?;
-        for job in file.jobs() {
-            let name = job.config().job_name.clone();
-            if let Some(other) = from.insert(name.clone(), path.clone()) {
-                return Err(Fault::usage(format!(
-                    "job {name} is declared in {} and in {}; valid is one file for each job",
-                    other.display(),
-                    path.display()
-                )));
-            }
-            declared.push(job.config().clone());
-        }
+        read.push((path.display().to_string(), file));
     }
-    Ok(declared)
+    declared_configs(&read).map_err(|error| Fault::usage(error.to_string()))
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Fault> {

@@ -10,6 +10,7 @@ mod messages;
 mod model;
 #[cfg(feature = "http")]
 mod request;
+mod several;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ use tree::{Node, Step};
 
 pub use declared::DeclaredJob;
 pub use error::JobFileError;
+pub use several::{DuplicateJob, declared_configs};
 
 /// A TOML or YAML file that declares jobs, so that a worker needs no code. Both forms have the same
 /// keys.
@@ -141,6 +143,30 @@ pub struct JobFile {
     jobs: Vec<DeclaredJob>,
 }
 
+/// Language of a file of jobs.
+#[derive(Clone, Copy)]
+enum Form {
+    Toml,
+    Yaml,
+}
+
+impl Form {
+    fn of(path: &Path) -> Result<Self, JobFileError> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("toml") => Ok(Self::Toml),
+            Some("yaml" | "yml") => Ok(Self::Yaml),
+            _ => Err(JobFileError::Form { path: path.to_owned() }),
+        }
+    }
+
+    fn parse(self, text: &str) -> Result<JobFile, JobFileError> {
+        match self {
+            Self::Toml => JobFile::from_toml(text),
+            Self::Yaml => JobFile::from_yaml(text),
+        }
+    }
+}
+
 impl JobFile {
     /// Reads a file whose name ends in `.toml`, `.yaml` or `.yml`.
     ///
@@ -148,13 +174,17 @@ impl JobFile {
     /// [`JobFileError`] has the reason and its line.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, JobFileError> {
         let path = path.as_ref();
-        let parse = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("toml") => Self::from_toml,
-            Some("yaml" | "yml") => Self::from_yaml,
-            _ => return Err(JobFileError::Form { path: path.to_owned() }),
-        };
+        let form = Form::of(path)?;
         let read = |source| JobFileError::Read { path: path.to_owned(), source };
-        parse(&std::fs::read_to_string(path).map_err(read)?)
+        form.parse(&std::fs::read_to_string(path).map_err(read)?)
+    }
+
+    /// Parses the text of a file whose name ends in `.toml`, `.yaml` or `.yml`.
+    ///
+    /// # Errors
+    /// [`JobFileError`] has the reason and its line.
+    pub fn from_named(name: impl AsRef<Path>, text: &str) -> Result<Self, JobFileError> {
+        Form::of(name.as_ref())?.parse(text)
     }
 
     /// Parses a TOML document.
