@@ -1,12 +1,11 @@
 //! `apply`: makes a namespace have the jobs that the files of a folder declare.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use coordination::{JobConfig, JobName};
+use coordination::JobConfig;
 use jiff::Timestamp;
-use job_types::JobFile;
+use job_types::{JobFile, declared_configs};
 use operations::{ApplyPlan, Owner, plan_apply};
 use serde_json::json;
 use sharding::StrategyRegistry;
@@ -97,31 +96,16 @@ fn unread(plan: &ApplyPlan) -> String {
 /// Reads the jobs that the files of a folder declare, in the order of the names of the files. The
 /// mistakes of all files are one fault.
 fn declared(folder: &Path) -> Result<Vec<JobConfig>, Fault> {
-    let mut from: BTreeMap<JobName, PathBuf> = BTreeMap::new();
-    let (mut declared, mut faults) = (Vec::new(), Vec::new());
+    let (mut read, mut faults) = (Vec::new(), Vec::new());
     for path in files(folder)? {
-        let file = match JobFile::read(&path) {
-            Ok(file) => file,
-            Err(error) => {
-                faults.push(file_fault(&path, &error));
-                continue;
-            }
-        };
-        for job in file.jobs() {
-            let name = job.config().job_name.clone();
-            if let Some(other) = from.insert(name.clone(), path.clone()) {
-                faults.push(Fault::usage(format!(
-                    "job {name} is declared in {} and in {}; valid is one file for each job",
-                    other.display(),
-                    path.display()
-                )));
-            }
-            declared.push(job.config().clone());
+        match JobFile::read(&path) {
+            Ok(file) => read.push((path.display().to_string(), file)),
+            Err(error) => faults.push(file_fault(&path, &error)),
         }
     }
     let mut faults = faults.into_iter();
     match faults.next() {
-        None => Ok(declared),
+        None => declared_configs(&read).map_err(|error| Fault::usage(error.to_string())),
         Some(first) => Err(first.and(faults)),
     }
 }

@@ -5,6 +5,7 @@
 //! `events` · `refusals` (errors of the framework) · `document`.
 
 mod alerts;
+mod apply;
 mod audit;
 mod bulk;
 #[cfg(test)]
@@ -153,6 +154,7 @@ fn bulk_changes(routes: Routes) -> Routes {
     use Permission::{Disable, Import, Pause, Run};
     let import = routes!(transfer::import_jobs);
     let import = import.layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
+    let apply = routes!(apply::apply_files).layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
     routes
         .api_per_job(Run, routes!(bulk::run_jobs))
         .api_per_job(Run, routes!(bulk::rerun_failed_of_jobs))
@@ -161,6 +163,7 @@ fn bulk_changes(routes: Routes) -> Routes {
         .api_per_job(Disable, routes!(bulk::disable_jobs))
         .api_per_job(Disable, routes!(bulk::enable_jobs))
         .api_per_job(Import, import)
+        .api_per_job(Import, apply)
 }
 
 /// Adds the route of the document, which needs no permission because it has no data, and the layers

@@ -26,6 +26,7 @@ mod preferences;
 mod prefs;
 mod query;
 mod reasons;
+mod remove_servers;
 mod repair;
 mod request;
 mod running;
@@ -102,7 +103,7 @@ pub(crate) fn add(routes: Routes) -> Routes {
         .page(view, &Method::GET, "/", get(home))
         .page(view, &Method::GET, "/n/{namespace}/find", get(find::find))
         .page(view, &Method::GET, "/n/{namespace}/stream", get(stream::stream));
-    let routes = preferences::add(routes);
+    let routes = remove_servers::add(preferences::add(routes));
     let routes =
         PAGES.iter().fold(routes, |routes, path| routes.page(view, &Method::GET, path, get(show)));
     assets::add(alerts::add(transfer::add(repair::add(bulk::add(configure::add(act::add(

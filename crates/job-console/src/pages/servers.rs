@@ -10,6 +10,7 @@ use sharding::InstanceId;
 
 use super::cx::Cx;
 use super::query::encoded;
+use super::remove_servers;
 use super::shell::{Body, Section};
 use super::summary::moment;
 use super::view::Snapshots;
@@ -47,6 +48,8 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
         div.title {
             h1 { (lang.servers()) }
             (cx.live("found", &html! { p.dim { (lang.found(total)) } }))
+            span.grow {}
+            (remove_servers::link(cx))
         }
         form.filters role="search" aria-label=(lang.filter()) action=(cx.here("servers")) {
             div.field {

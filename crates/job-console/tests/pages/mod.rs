@@ -1,6 +1,7 @@
 //! The pages as a browser gets them: markup, links, operations, the stream, and the files.
 
 mod alerting;
+mod applying;
 mod bulk;
 mod configuring;
 mod dom;
@@ -11,6 +12,7 @@ mod links;
 mod lists;
 mod markup;
 mod operating;
+mod removing;
 mod repairing;
 mod runs;
 mod streaming;

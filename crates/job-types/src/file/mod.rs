@@ -11,6 +11,7 @@ mod model;
 #[cfg(feature = "http")]
 mod request;
 mod search;
+mod several;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use tree::{Node, Step};
 
 pub use declared::DeclaredJob;
 pub use error::JobFileError;
+pub use several::{DuplicateJob, declared_configs};
 
 /// A TOML or YAML file that declares jobs, so that a worker needs no code. Both forms have the same
 /// keys.
@@ -142,6 +144,32 @@ pub struct JobFile {
     jobs: Vec<DeclaredJob>,
 }
 
+/// Language of a file of jobs.
+#[derive(Clone, Copy)]
+enum Form {
+    Toml,
+    Yaml,
+}
+
+impl Form {
+    fn of(path: &Path) -> Result<Self, JobFileError> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("toml") => Ok(Self::Toml),
+            Some("yaml" | "yml") => Ok(Self::Yaml),
+            _ => Err(JobFileError::Form { path: path.to_owned() }),
+        }
+    }
+
+    fn parse(self, text: &str, checks: &dyn FileChecks) -> Result<JobFile, JobFileError> {
+        let (form, tree) = match self {
+            Self::Toml => ("TOML", tree::from_toml(text)),
+            Self::Yaml => ("YAML", tree::from_yaml(text)),
+        };
+        let tree = tree.map_err(|reason| JobFileError::Syntax { form, reason })?;
+        read_all(tree, |tree| JobFile::of(tree, checks))
+    }
+}
+
 /// Checks of a file by the rules of a program, such as the sharding strategies that it has:
 /// [`JobFile::read_checked`].
 ///
@@ -166,9 +194,6 @@ pub trait FileChecks {
 
 struct NoChecks;
 
-/// Parser of a form of files. Its error is the reason, with its line.
-type Parse = fn(&str) -> Result<Node, String>;
-
 impl FileChecks for NoChecks {}
 
 impl JobFile {
@@ -191,16 +216,17 @@ impl JobFile {
         checks: &dyn FileChecks,
     ) -> Result<Self, JobFileError> {
         let path = path.as_ref();
-        let (form, parse): (_, Parse) =
-            match path.extension().and_then(|extension| extension.to_str()) {
-                Some("toml") => ("TOML", tree::from_toml),
-                Some("yaml" | "yml") => ("YAML", tree::from_yaml),
-                _ => return Err(JobFileError::Form { path: path.to_owned() }),
-            };
+        let form = Form::of(path)?;
         let read = |source| JobFileError::Read { path: path.to_owned(), source };
-        let text = std::fs::read_to_string(path).map_err(read)?;
-        let tree = parse(&text).map_err(|reason| JobFileError::Syntax { form, reason })?;
-        read_all(tree, |tree| Self::of(tree, checks))
+        form.parse(&std::fs::read_to_string(path).map_err(read)?, checks)
+    }
+
+    /// Parses the text of a file whose name ends in `.toml`, `.yaml` or `.yml`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn from_named(name: impl AsRef<Path>, text: &str) -> Result<Self, JobFileError> {
+        Form::of(name.as_ref())?.parse(text, &NoChecks)
     }
 
     /// Parses a TOML document.
@@ -208,8 +234,7 @@ impl JobFile {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn from_toml(text: &str) -> Result<Self, JobFileError> {
-        let syntax = |reason| JobFileError::Syntax { form: "TOML", reason };
-        read_all(tree::from_toml(text).map_err(syntax)?, |tree| Self::of(tree, &NoChecks))
+        Form::Toml.parse(text, &NoChecks)
     }
 
     /// Parses a YAML document.
@@ -217,8 +242,7 @@ impl JobFile {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn from_yaml(text: &str) -> Result<Self, JobFileError> {
-        let syntax = |reason| JobFileError::Syntax { form: "YAML", reason };
-        read_all(tree::from_yaml(text).map_err(syntax)?, |tree| Self::of(tree, &NoChecks))
+        Form::Yaml.parse(text, &NoChecks)
     }
 
     /// Reads a tree up to its first mistake.

@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 
 use crate::access::Permission;
 use crate::routes::Routes;
-pub(super) use form::{is_done, result};
+pub(super) use form::{entries, is_done, result};
 use target::{Operation, Subject};
 
 /// Adds the operations, each with its own route and permission.

@@ -3,6 +3,13 @@
 use crate::pages::locale::{Lang, counts, messages};
 
 messages! {
+    remove_servers() "Remove servers" | "移除服务器";
+    remove_servers_hint()
+        "Removes the servers that match from all jobs, and shuts their instances down. What would be removed is shown first."
+        | "从所有作业中移除匹配的服务器，并停止其实例。会先显示将移除的内容。";
+    address_or_pattern()
+        "IP address, or a pattern such as 10.0.*"
+        | "IP 地址，或模式（如 10.0.*）";
     steps_of_transaction() "Steps of the transaction" | "事务步骤";
     no_repair_exists()
         "The present finding has no repair."
