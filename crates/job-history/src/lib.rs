@@ -3,6 +3,7 @@
 mod entry;
 mod error;
 mod fire_facts;
+mod fire_outcome;
 #[cfg(all(test, feature = "sqlite"))]
 mod full_disk;
 mod history;
@@ -17,7 +18,7 @@ mod text;
 mod writer;
 
 pub use error::{Error, Result};
-pub use fire_facts::FireOutcome;
+pub use fire_outcome::FireOutcome;
 pub use history::{History, HistoryStats};
 pub use options::HistoryOptions;
 pub use query::{
