@@ -15,6 +15,8 @@ mod queue;
 mod store;
 mod store_url;
 mod text;
+#[cfg(feature = "verify")]
+mod verify;
 mod writer;
 
 pub use error::{Error, Result};
@@ -22,7 +24,9 @@ pub use fire_outcome::FireOutcome;
 pub use history::{History, HistoryStats};
 pub use options::HistoryOptions;
 pub use query::{
-    DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor, FirePage, FireQuery,
-    FireRecord, InvalidCursor, OutcomeCount,
+    CompletedRun, DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor,
+    FirePage, FireQuery, FireRecord, InvalidCursor, OutcomeCount,
 };
 pub use queue::HistorySubscriber;
+#[cfg(feature = "verify")]
+pub use verify::{JudgedFire, UnjudgedPeriod, Verdict, VerdictCounts, Verification, VerifyQuery};
