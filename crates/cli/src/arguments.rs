@@ -8,7 +8,7 @@ use clap::{FromArgMatches, Parser, Subcommand};
 use crate::commands::console;
 use crate::commands::{
     apply, bench, config, context, create, doctor, drain, health, history, hold, init, leave, list,
-    look, man, plan, run_now, transfer, watch_expectations, why, worker,
+    look, man, plan, run_now, transfer, verify, watch_expectations, why, worker,
 };
 use crate::connect::ConnectArguments;
 use crate::examples::program;
@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Watch(watch_expectations::WatchArguments),
     /// Show the outcomes of fires, from a history
     History(history::HistoryArguments),
+    /// Judge each fire of a job by its history
+    Verify(verify::VerifyArguments),
     /// Write the configurations of a namespace to a file
     Export(transfer::ExportArguments),
     /// Read configurations from a file, or from ElasticJob 1.x

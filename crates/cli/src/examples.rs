@@ -23,6 +23,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ejob history report --outcome failed --from 2h", ""),
     ("ejob history --counts --from 1d", ""),
     ("ejob history --events --from 30m", ""),
+    ("ejob verify report --from 1d", "was each fire of the last day run once?"),
+    ("ejob verify report --from 2h --verdict unexplained --verdict run_twice", ""),
     ("ejob plan report --join 10.0.0.8", "which items would move"),
     ("ejob doctor --twice 5s --least warning", ""),
     ("ejob health 9184", "is the worker with this metrics port ready?"),

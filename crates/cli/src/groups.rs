@@ -21,7 +21,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "plan",
         ],
     ),
-    ("Diagnosis", &["why", "doctor", "history", "audit", "dump"]),
+    ("Diagnosis", &["why", "doctor", "history", "verify", "audit", "dump"]),
     ("Configuration", &["config", "apply", "export", "import", "explain"]),
     ("Registry", &["context", "bench"]),
     ("Services", &["worker", "console", "watch", "health"]),

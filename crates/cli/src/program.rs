@@ -224,6 +224,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         }
         Command::Watch(given) => Box::pin(given.run(cx)).await,
         Command::History(given) => given.run(cx).await,
+        Command::Verify(given) => Box::pin(given.run(cx)).await,
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,
         Command::Apply(given) => given.run(cx).await,

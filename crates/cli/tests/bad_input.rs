@@ -588,6 +588,62 @@ fn wrong_command_line_is_one_error_line() {
             "invalid value '0' for '--limit <COUNT>': 0 is not in 1..=1000",
         ),
         (
+            "no history to verify",
+            &["verify", "count", "--from", "1d"],
+            2,
+            "--history is missing; give it, such as --history sqlite:history.db, or set EJOB_HISTORY",
+        ),
+        (
+            "no beginning of a verification",
+            &["verify", "count", "--history", "sqlite:gone.db"],
+            2,
+            "the following required arguments were not provided: --from <TIME>; see `ejob verify --help`",
+        ),
+        (
+            "verdict",
+            &["verify", "count", "--from", "1d", "--verdict", "twice"],
+            2,
+            "invalid value 'twice' for '--verdict <WORD>'; [possible values: run, run_twice, missed, \
+             unexplained, open]",
+        ),
+        (
+            "no file of a history to verify",
+            &["verify", "count", "--from", "1d", "--history", "sqlite:gone.db"],
+            4,
+            "there is no history at gone.db; check --history",
+        ),
+        (
+            "end of a verification before its beginning",
+            &[
+                "verify",
+                "count",
+                "--history",
+                "sqlite:good.toml",
+                "--from",
+                "2024-02-29",
+                "--to",
+                "2024-02-28",
+            ],
+            2,
+            "--to is 2024-02-28T00:00:00Z with from 2024-02-29T00:00:00Z; valid is a time after from",
+        ),
+        (
+            "verification of two years",
+            &[
+                "verify",
+                "count",
+                "--history",
+                "sqlite:good.toml",
+                "--from",
+                "2022-01-01",
+                "--to",
+                "2024-01-01",
+            ],
+            2,
+            "--to is 2024-01-01T00:00:00Z with from 2022-01-01T00:00:00Z; \
+             valid is at most 366 days after from",
+        ),
+        (
             "items of events",
             &["history", "--events", "--item", "1"],
             2,

@@ -5,6 +5,7 @@ mod attention;
 mod audit_targets;
 mod change;
 mod config_fields;
+mod config_periods;
 mod doctor;
 mod error;
 mod fires;
@@ -37,6 +38,7 @@ pub use attention::{
 pub use audit_targets::AuditTargets;
 pub use change::{By, Entry, Recorded, Report};
 pub use config_fields::ConfigField;
+pub use config_periods::{ConfigPeriod, config_periods};
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};
 pub use fires::{FireNeed, MAX_FIRES, fire_need, next_fires};

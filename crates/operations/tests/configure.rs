@@ -276,3 +276,27 @@ fn secret_fields_are_compared_but_masked() {
         [job_type, "java_monitor_port: 7 -> 8", &format!("java_props: {names} -> {names}")]
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn periods_of_configurations_show_replacements_without_a_log() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let stored = operations.config(&job()).await.unwrap();
+    let wanted = stored.config.unwrap().with(|it| it.sharding_total_count = 6);
+    operations.update_config(&wanted, stored.revision, &by()).await.unwrap();
+    let items = |job: &operations::JobSnapshot| -> Vec<_> {
+        let periods = operations::config_periods(job).into_iter();
+        let items = periods.map(|period| {
+            let config = period.config.ok().map(|config| config.sharding_total_count);
+            (config, period.doubt.is_some())
+        });
+        items.collect()
+    };
+    assert_eq!(items(&world.now()), [(Some(4), false), (Some(6), false)]);
+
+    let document = world.stored("/job/config").unwrap();
+    world.replace("/job/config", &document).await;
+    let (before, present) = (None, (Some(6), true));
+    assert_eq!(items(&world.now()), [(before, true), present]);
+}

@@ -23,18 +23,34 @@ use rule::Rule;
 
 /// Texts of a configuration that determine its fires. Empty texts are absent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Texts<'a> {
-    pub(crate) cron: &'a str,
-    pub(crate) time_zone: &'a str,
-    pub(crate) excluded_days: &'a str,
-    pub(crate) not_before: &'a str,
-    pub(crate) not_after: &'a str,
-    pub(crate) repeated_hour: &'a str,
+pub struct Texts<'a> {
+    /// Rules, separated by semicolons. Without them there is no schedule.
+    pub cron: &'a str,
+    /// IANA name, `GMT+8` or `GMT+08:00`; UTC if absent.
+    pub time_zone: &'a str,
+    /// Days without fires, such as `SAT..SUN,12-25`.
+    pub excluded_days: &'a str,
+    /// Time of the first possible fire.
+    pub not_before: &'a str,
+    /// Time of the last possible fire.
+    pub not_after: &'a str,
+    /// Occurrences of a repeated time that fire: `later`, the default, or `both`.
+    pub repeated_hour: &'a str,
 }
 
 /// Rules in a time zone, with their excluded days and the period of their fires.
+///
+/// # Examples
+/// ```
+/// use checker::{Schedule, Texts};
+///
+/// let texts = Texts { cron: "0 0 9 * * ?", time_zone: "Asia/Shanghai", ..Texts::default() };
+/// let schedule = Schedule::parse(&texts)?.ok_or("a cron expression is a schedule")?;
+/// assert_eq!(schedule.between(0, 86_400_000).collect::<Vec<_>>(), [3_600_000]);
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Schedule {
+pub struct Schedule {
     rules: Vec<Rule>,
     zone: TimeZone,
     excluded: Excluded,
@@ -75,7 +91,10 @@ const BLOCK: i64 = 3_600;
 impl Schedule {
     /// Parses the texts of a configuration. Without rules there is no schedule; without a zone it
     /// is UTC.
-    pub(crate) fn parse(texts: &Texts<'_>) -> Result<Option<Self>, String> {
+    ///
+    /// # Errors
+    /// Returns a text that names the invalid field, its value and the valid values.
+    pub fn parse(texts: &Texts<'_>) -> Result<Option<Self>, String> {
         let Texts { cron, time_zone, excluded_days, not_before, not_after, repeated_hour } = *texts;
         let zone = zone_of(time_zone)?;
         if cron.trim().is_empty() {
@@ -106,7 +125,9 @@ impl Schedule {
     }
 
     /// Returns the fires between two instants, both included, in milliseconds since 1970 UTC.
-    pub(crate) fn between(&self, first: i64, last: i64) -> impl Iterator<Item = i64> + '_ {
+    ///
+    /// It tests every second of a day with fires, so bound the time between the instants.
+    pub fn between(&self, first: i64, last: i64) -> impl Iterator<Item = i64> + '_ {
         let (mut second, end) = (first.div_euclid(1_000), last.div_euclid(1_000));
         if first.rem_euclid(1_000) != 0 {
             second += 1;

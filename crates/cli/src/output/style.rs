@@ -29,7 +29,7 @@ const WARNING: [&str; 18] = [
     "unknown",
     "warning",
 ];
-const BAD: [&str; 9] = [
+const BAD: [&str; 11] = [
     "CRASHED",
     "FAILING",
     "critical",
@@ -37,7 +37,9 @@ const BAD: [&str; 9] = [
     "failed",
     "missed",
     "panicked",
+    "run_twice",
     "timed_out",
+    "unexplained",
     "violated",
 ];
 

@@ -31,6 +31,7 @@ mod place;
 mod refusals;
 mod servers;
 mod transfer;
+mod verification;
 
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
@@ -106,6 +107,7 @@ fn reads(routes: Routes) -> Routes {
         .api(VIEW, routes!(history::count_fires))
         .api(VIEW, routes!(history::list_events))
         .api(VIEW, routes!(history::list_drops))
+        .api(VIEW, routes!(verification::verify_job))
         .api(VIEW, routes!(alerts::list_alerts))
         .api(VIEW, routes!(events::stream_changes))
         .api_per_job(Permission::Configure, routes!(transfer::export_jobs))

@@ -75,13 +75,14 @@ pub(crate) use history::LastDay;
 pub(crate) use stream::Streams;
 
 /// Pages that a viewer may see, below the root of the console.
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 19] = [
     "/n/{namespace}",
     "/n/{namespace}/jobs",
     "/n/{namespace}/jobs/{job}",
     "/n/{namespace}/jobs/{job}/runs",
     "/n/{namespace}/jobs/{job}/schedule",
     "/n/{namespace}/jobs/{job}/placement",
+    "/n/{namespace}/jobs/{job}/verification",
     "/n/{namespace}/jobs/{job}/configuration",
     "/n/{namespace}/outcome",
     "/n/{namespace}/running",

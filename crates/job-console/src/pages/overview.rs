@@ -220,7 +220,9 @@ fn day(cx: &Cx<'_>, past: &Past) -> Markup {
             (outcomes(cx, counts))
             @if failed.is_empty() { p.dim { (lang.no_failures()) } } @else { (failures(cx, failed)) }
         },
-        Past::Fires(_) | Past::Jobs(_) | Past::Timeline(_) | Past::Unasked => html! {},
+        Past::Fires(_) | Past::Jobs(_) | Past::Timeline(_) | Past::Verified(_) | Past::Unasked => {
+            html! {}
+        }
     }
 }
 

@@ -185,6 +185,9 @@ impl Follower {
     fn ask(&self) -> BoxFuture<'static, Past> {
         let (namespace, view) = (Arc::clone(&self.request.namespace), self.view.clone());
         let (address, now) = (self.request.asked.address.clone(), Timestamp::now());
+        if !view.follows_history() {
+            return async { Past::Unasked }.boxed();
+        }
         async move { Past::of(&namespace, &view, &address, now, REFRESH).await }.boxed()
     }
 

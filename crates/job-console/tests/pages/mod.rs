@@ -18,4 +18,5 @@ mod runs;
 mod streaming;
 mod timeline;
 mod transferring;
+mod verifying;
 mod world;

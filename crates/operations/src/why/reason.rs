@@ -168,6 +168,27 @@ pub enum WhyNot {
     },
 }
 
+impl WhyNot {
+    /// Returns true if all fires of the job, or of the item, are not run for this reason.
+    ///
+    /// The other reasons describe a job that runs, or concern some of its items only.
+    #[must_use]
+    pub fn prevents_runs(&self) -> bool {
+        !matches!(
+            self,
+            Self::OnRequestOnly
+                | Self::NeverAgain
+                | Self::Paused { all: false, .. }
+                | Self::ServersDisabled { .. }
+                | Self::Late { .. }
+                | Self::PendingMove { .. }
+                | Self::Failing { .. }
+                | Self::WaitsForFire { .. }
+                | Self::NextFire { .. }
+        )
+    }
+}
+
 impl fmt::Display for WhyNot {
     /// Writes one sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

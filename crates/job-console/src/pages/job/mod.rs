@@ -8,6 +8,7 @@ mod placement;
 pub(super) mod request;
 mod runs;
 mod schedule;
+pub(super) mod verification;
 
 use maud::{Markup, html};
 use operations::{JobLine, JobSnapshot, JobState};
@@ -36,6 +37,7 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Ans
         Tab::Schedule => schedule::tab(cx, job),
         Tab::Placement => placement::tab(cx, job),
         Tab::Configuration => configuration::tab(cx, job),
+        Tab::Verification => verification::tab(cx, line, past),
     };
     let main =
         html! { (heading(cx, line)) (subtitle(cx, job, line)) (tabs(cx, line, tab)) (content) };
@@ -45,9 +47,15 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Ans
     }
     let title = match tab {
         Tab::Now => job.job().to_string(),
-        Tab::Runs | Tab::Schedule | Tab::Placement | Tab::Configuration => lang.tab(tab),
+        Tab::Runs | Tab::Schedule | Tab::Placement | Tab::Configuration | Tab::Verification => {
+            lang.tab(tab)
+        }
     };
-    let is_live = tab != Tab::Placement || placement::is_live(cx);
+    let is_live = match tab {
+        Tab::Placement => placement::is_live(cx),
+        Tab::Verification => false,
+        Tab::Now | Tab::Runs | Tab::Schedule | Tab::Configuration => true,
+    };
     Ok(Body { title, crumbs, section: Section::Jobs, main, is_live })
 }
 

@@ -1,8 +1,8 @@
 //! The texts of the pages in all languages.
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
-//! changed configurations · `alerts`, `timeline`, `transfer` those of these pages · `events` the
-//! sentences of events · this file the words of states and kinds.
+//! changed configurations · `alerts`, `timeline`, `transfer`, `verification` those of these pages ·
+//! `events` the sentences of events · this file the words of states and kinds.
 
 mod acts;
 mod alerts;
@@ -11,6 +11,7 @@ mod events;
 mod messages;
 mod timeline;
 mod transfer;
+mod verification;
 
 use coordination::{NodeKind, ServerState};
 use maud::Markup;
@@ -175,6 +176,7 @@ impl Lang {
             Tab::Schedule => self.schedule(),
             Tab::Placement => self.placement(),
             Tab::Configuration => self.configuration(),
+            Tab::Verification => self.verification(),
         }
     }
 
