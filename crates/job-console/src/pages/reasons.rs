@@ -1,5 +1,6 @@
 //! Reasons why a job or an item does not run, as sentences with links.
 
+use coordination::{AuditRecord, ServerIp, ServerState};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use operations::{JobLine, JobSnapshot, WhyNot};
@@ -48,17 +49,50 @@ pub(super) fn sentence(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// Returns a reason of a whole job. Servers that were paused together are counted, not listed.
+/// Maximum number of pauses that a sentence names.
+const MAX_PAUSES: usize = 3;
+
+/// Returns a reason of a whole job. Servers that were paused together are counted if they are all
+/// paused servers, and listed with the pause of each otherwise.
 pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, why: &WhyNot) -> Markup {
     let (lang, brief, zone) = (cx.lang(), &line.brief, line.time_zone.as_deref());
-    let WhyNot::Paused { .. } = why else { return reason(cx, zone, why) };
-    let by = job.audit().rev().find(|record| record.act == "pause");
+    let WhyNot::Paused { all, items, .. } = why else { return reason(cx, zone, why) };
+    let pauses = pauses(job);
+    let is_one = pauses.len() == 1;
+    let more = pauses.len().saturating_sub(MAX_PAUSES);
     html! {
         (lang.servers_paused(brief.paused_servers, brief.live_servers))
-        @if let Some(record) = by {
-            " " (lang.by(&record.who)) " " (at(cx, record.at_ms, zone)) ": " (record.why)
+        @if !is_one { ": " }
+        @for (n, (by, servers)) in pauses.iter().take(MAX_PAUSES).enumerate() {
+            @if n > 0 { "; " }
+            @if !is_one { (servers.join(", ")) }
+            @if let Some(record) = by {
+                " " (lang.by(&record.who)) " " (at(cx, record.at_ms, zone)) ": " (record.why)
+            }
+        }
+        @if more > 0 { "; " (lang.and_more(more)) }
+        @if !all { (lang.stop()) " " (lang.paused_items_wait(*items)) }
+    }
+}
+
+/// A recorded pause, if it is known, and the servers that it holds.
+type Pause<'a> = (Option<&'a AuditRecord>, Vec<String>);
+
+/// Returns the pauses of the servers with live instances, each with its servers.
+fn pauses(job: &JobSnapshot) -> Vec<Pause<'_>> {
+    let mut pauses: Vec<Pause<'_>> = Vec::new();
+    let is_paused = |(ip, state): &(&ServerIp, ServerState)| {
+        *state == ServerState::Paused && job.instances_on(ip).next().is_some()
+    };
+    for (ip, _) in job.view().servers().filter(is_paused) {
+        let by = job.held_by(ip);
+        let id = by.map(|record| &record.id);
+        match pauses.iter_mut().find(|(one, _)| one.map(|record| &record.id) == id) {
+            Some((_, servers)) => servers.push(ip.to_string()),
+            None => pauses.push((by, vec![ip.to_string()])),
         }
     }
+    pauses
 }
 
 /// Maximum number of late items that a sentence names. All are counted.
@@ -108,10 +142,13 @@ fn chinese(why: &WhyNot) -> Option<String> {
         WhyNot::NoAvailableInstance { servers } => {
             format!("没有可用的实例：{}", servers.join("；"))
         }
-        WhyNot::Paused { servers, all: true } => {
+        WhyNot::Paused { servers, all: true, .. } => {
             format!("所有服务器均已暂停，恢复之前没有分片启动：{}", servers.join("；"))
         }
-        WhyNot::Paused { servers, all: false } => {
+        WhyNot::Paused { servers, all: false, items: 0 } => {
+            format!("部分服务器已暂停，它们不拥有分片，所有分片在其他服务器上启动：{}", servers.join("；"))
+        }
+        WhyNot::Paused { servers, all: false, .. } => {
             format!("部分服务器已暂停，其分片在恢复之前不会启动：{}", servers.join("；"))
         }
         WhyNot::ServersDisabled { servers } => {

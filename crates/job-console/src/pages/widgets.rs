@@ -47,9 +47,11 @@ pub(crate) fn job_state(cx: &Cx<'_>, job: &JobLine) -> Markup {
 pub(crate) fn attention_class(attention: Attention) -> &'static str {
     match attention {
         Attention::Crashed | Attention::InvalidConfig | Attention::Failing => "fail",
-        Attention::Late | Attention::NoInstance | Attention::Resharding | Attention::Paused => {
-            "wait"
-        }
+        Attention::Late
+        | Attention::NoInstance
+        | Attention::Resharding
+        | Attention::Paused
+        | Attention::PartlyPaused => "wait",
         _ => "wait",
     }
 }

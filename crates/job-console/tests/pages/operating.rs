@@ -72,7 +72,7 @@ async fn rerun_leads_to_its_items() {
 }
 
 #[tokio::test]
-async fn drain_of_a_paused_server_names_the_lost_pause_and_how_to_pause_again() {
+async fn enabling_after_a_drain_puts_the_pause_back_and_says_so() {
     let world = World::with_jobs().await;
     let pause = "/n/orders/jobs/report/act/pause?server=10.0.0.1";
     world.post(pause, "why=the+provider+changes").await;
@@ -81,7 +81,9 @@ async fn drain_of_a_paused_server_names_the_lost_pause_and_how_to_pause_again() 
     world.until(server, |page| page.contains(held) && page.contains("the provider changes")).await;
     let drain = world.get("/n/orders/servers/10.0.0.1/act/drain").await.text;
     assert_eq!(faults(&drain), [""; 0]);
-    assert!(drain.contains("1 pause is lost.") && drain.contains("report · 10.0.0.1"), "{drain}");
+    for expected in ["1 pause is replaced.", "puts the pause back", "report · 10.0.0.1"] {
+        assert!(drain.contains(expected), "{expected}: {drain}");
+    }
 
     world.post("/n/orders/servers/10.0.0.1/act/drain", "why=new+disk").await;
     let is_disabled = |page: &str| page.contains("Last operation: <b>Disable</b> by console");
@@ -90,8 +92,34 @@ async fn drain_of_a_paused_server_names_the_lost_pause_and_how_to_pause_again() 
     assert!(page.contains("new disk") && !page.contains("the provider changes"), "{page}");
     let enable = world.get("/n/orders/servers/10.0.0.1/act/enable").await.text;
     assert_eq!(faults(&enable), [""; 0]);
-    assert!(enable.contains("pause it again if needed."), "{enable}");
-    assert!(enable.contains("jobs/report/act/pause?server=10.0.0.1\">Pause…"), "{enable}");
+    for expected in ["1 server is paused again, and starts nothing.", "paused again: the pause by"] {
+        assert!(enable.contains(expected), "{expected}: {enable}");
+    }
+
+    world.post("/n/orders/servers/10.0.0.1/act/enable", "why=the+disk+works").await;
+    let is_paused = |page: &str| page.contains("Last operation: <b>Pause</b> by console");
+    world.until(server, is_paused).await;
+    assert!(world.get(&format!("/{server}")).await.text.contains("the provider changes"));
+}
+
+#[tokio::test]
+async fn pause_of_some_servers_is_shown_as_partly_paused() {
+    let world = World::with_jobs().await;
+    world.post("/n/orders/jobs/report/act/pause?server=10.0.0.1", "why=first").await;
+    let job = "n/orders/jobs/report";
+    world.until(job, |page| page.contains("1 of 2 servers are paused by console")).await;
+    let page = world.get(&format!("/{job}")).await.text;
+    for expected in ["partly paused", "Why is it partly paused?", "Their item does not start"] {
+        assert!(page.contains(expected), "{expected}: {page}");
+    }
+    world.until("n/orders/jobs?status=PARTLY_PAUSED", |page| page.contains("jobs/report"")).await;
+
+    // Each pause is shown with its own servers.
+    world.post("/n/orders/jobs/report/act/pause?server=10.0.0.2", "why=second").await;
+    world.until(job, |page| page.contains("All 2 servers are paused: 10.0.0.1 by console")).await;
+    let page = world.get(&format!("/{job}")).await.text;
+    assert!(page.contains("first; 10.0.0.2 by console") && page.contains("second."), "{page}");
+    assert!(!page.contains("partly paused"), "{page}");
 }
 
 #[tokio::test]

@@ -156,7 +156,8 @@ fn held_back(job: &JobSnapshot, id: &InstanceId) -> Option<String> {
 fn of_paused(job: &JobSnapshot) -> Option<WhyNot> {
     let live = LiveServers::of(job);
     let servers: Vec<_> = live.paused.iter().filter_map(|ip| held::held_back(job, ip)).collect();
-    (!servers.is_empty()).then(|| WhyNot::Paused { servers, all: live.is_paused() })
+    let items = live.paused_items(job);
+    (!servers.is_empty()).then(|| WhyNot::Paused { servers, all: live.is_paused(), items })
 }
 
 fn of_disabled(job: &JobSnapshot) -> Option<WhyNot> {

@@ -13,7 +13,6 @@ use super::target::{Operation, Target};
 use crate::api::scan;
 use crate::pages::cx::{Age, Cx};
 use crate::pages::html as respond;
-use crate::pages::query::encoded;
 use crate::pages::request::PageRequest;
 use crate::pages::shell::{Body, Section, document};
 use crate::problem::Answer;
@@ -97,39 +96,36 @@ fn moves(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
     }
 }
 
-/// Returns the pauses that a disablement replaces, or had replaced before the server is enabled:
-/// the state of a server is one value.
+/// Returns the pauses that a disablement replaces and the later enablement puts back, or that this
+/// enablement puts back: the state of a server is one value.
 fn pauses(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
     let is_disabling = matches!(target.operation, Operation::Disable | Operation::Drain);
     let is_enabling = target.operation == Operation::Enable;
-    let is_lost = |job: &JobSnapshot, ip: &ServerIp, state| {
-        (is_disabling && state == ServerState::Paused)
+    let has_pause = |job: &JobSnapshot, ip: &ServerIp, state| {
+        let is_recorded = || job.held_by(ip).is_some();
+        (is_disabling && state == ServerState::Paused && is_recorded())
             || (is_enabling && job.replaced_pause(ip).is_some())
     };
     let servers = |job: &Arc<JobSnapshot>| {
-        let lost = job.view().servers().filter(|(ip, state)| is_lost(job, ip, *state));
-        let meant = lost.filter(|(ip, _)| target.server.as_ref().is_none_or(|one| one == *ip));
+        let paused = job.view().servers().filter(|(ip, state)| has_pause(job, ip, *state));
+        let meant = paused.filter(|(ip, _)| target.server.as_ref().is_none_or(|one| one == *ip));
         meant.map(|(ip, _)| (job.job().clone(), ip.clone())).collect::<Vec<_>>()
     };
-    let lost: Vec<_> = jobs.iter().filter(|_| target.item.is_none()).flat_map(servers).collect();
-    let (lang, more) = (cx.lang(), lost.len().saturating_sub(MAX_ENTRIES));
+    let paused: Vec<_> = jobs.iter().filter(|_| target.item.is_none()).flat_map(servers).collect();
+    let (lang, more) = (cx.lang(), paused.len().saturating_sub(MAX_ENTRIES));
     html! {
-        @if !lost.is_empty() {
+        @if !paused.is_empty() {
             div.why { div {
                 p {
-                    b { (lang.n_pauses_lost(lost.len())) } " "
-                    @if is_disabling { (lang.pause_is_replaced()) } @else { (lang.pause_again()) }
+                    @if is_disabling {
+                        b { (lang.n_pauses_replaced(paused.len())) } " " (lang.pause_comes_back())
+                    } @else {
+                        b { (lang.n_paused_again(paused.len())) } " " (lang.resume_to_start())
+                    }
                 }
                 ul.entries {
-                    @for (job, ip) in lost.iter().take(MAX_ENTRIES) {
-                        li {
-                            (job) " · " (ip)
-                            @if is_enabling {
-                                " " a href={
-                                    (cx.job(job.as_str())) "/act/pause?server=" (encoded(ip.as_str()))
-                                } { (lang.act_title("pause")) "…" }
-                            }
-                        }
+                    @for (job, ip) in paused.iter().take(MAX_ENTRIES) {
+                        li { (job) " · " (ip) }
                     }
                 }
                 @if more > 0 { p.dim { (lang.and_more(more)) } }

@@ -123,7 +123,7 @@ fn helping(cx: &Cx<'_>, name: &str, attention: Option<Attention>) -> Markup {
     let Some(attention) = attention else { return html! {} };
     match attention {
         Attention::Failing => button(Permission::Run, "rerun"),
-        Attention::Paused => button(Permission::Pause, "resume"),
+        Attention::Paused | Attention::PartlyPaused => button(Permission::Pause, "resume"),
         Attention::Crashed | Attention::NoInstance => {
             html! { a.button href=(cx.here("servers")) { (lang.servers()) } }
         }

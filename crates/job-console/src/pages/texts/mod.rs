@@ -53,6 +53,7 @@ impl Lang {
             Attention::NoInstance => self.pick("no instance", "无实例"),
             Attention::Resharding => self.pick("resharding", "重新分片"),
             Attention::Paused => self.pick("paused", "已暂停"),
+            Attention::PartlyPaused => self.pick("partly paused", "部分暂停"),
             _ => self.pick("needs attention", "需要关注"),
         }
     }
@@ -68,6 +69,9 @@ impl Lang {
             Attention::NoInstance => self.pick("Why does it not run?", "为什么不运行？"),
             Attention::Resharding => self.pick("Why does it reshard?", "为什么重新分片？"),
             Attention::Paused => self.pick("Why is it paused?", "为什么暂停？"),
+            Attention::PartlyPaused => {
+                self.pick("Why is it partly paused?", "为什么部分暂停？")
+            }
             _ => self.pick("Why is it in this state?", "为什么处于此状态？"),
         }
     }
