@@ -172,6 +172,12 @@ async fn disabled_server_is_a_reason_beside_running_servers() {
     let expected = WhyNot::ServersDisabled { servers: vec![said.to_owned()] };
     assert_eq!(reasons[0], expected, "{reasons:?}");
     assert!(reasons[0].to_string().contains("their instances get no items"), "{reasons:?}");
+
+    world.fail(&[0]);
+    let failed = |job: &operations::JobSnapshot| operations::job_brief(job).failing_items == 1;
+    let reasons = why_not_running(&world.until("a failed run", failed).await, noon());
+    assert!(matches!(reasons[0], WhyNot::Failing { .. }), "a failure comes first: {reasons:?}");
+    assert!(reasons.contains(&expected), "{reasons:?}");
 }
 
 #[tokio::test(start_paused = true)]

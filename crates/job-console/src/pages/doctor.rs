@@ -9,6 +9,7 @@ use super::cx::Cx;
 use super::query::encoded;
 use super::repair::link;
 use super::shell::{Body, Section};
+use super::time::with_times;
 use super::widgets::{PAGE, empty, page_number, pager, pill};
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {
@@ -72,6 +73,8 @@ fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
         Severity::Warning => ("wait", lang.warning()),
         Severity::Info => ("off", lang.info()),
     };
+    let line = cx.summary.list.get(&finding.job);
+    let zone = line.and_then(|line| line.time_zone.as_deref());
     html! {
         tr {
             td { (pill(class, &word)) }
@@ -79,7 +82,7 @@ fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
             td.text {
                 code { (finding.code) }
                 @if let Some(fault) = finding.fault { " " span.dim { (fault) } }
-                div lang="en" { (finding.text) }
+                div lang="en" { (with_times(cx, zone, &finding.text)) }
             }
             td.text {
                 @if let Some(node) = &finding.node {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use job_history::FireRecord;
 use maud::{Markup, html};
-use operations::{Attention, JobLine, JobState, next_fires, why_not_running};
+use operations::{Attention, JobLine, JobState, WhyNot, next_fires, why_not_running};
 
 use super::cx::{Cx, is_held_back};
 use super::history::{Past, Runs};
@@ -142,6 +142,13 @@ fn attention(cx: &Cx<'_>, flapping: &[(&JobLine, Runs)]) -> Markup {
     cx.live("attention", &table)
 }
 
+/// Returns the most important reason, and a held back server that is another one.
+fn shown_reasons(reasons: &[WhyNot]) -> (Option<&WhyNot>, Option<&WhyNot>) {
+    let is_held_back =
+        |why: &&WhyNot| matches!(why, WhyNot::Paused { .. } | WhyNot::ServersDisabled { .. });
+    (reasons.first(), reasons.iter().skip(1).find(is_held_back))
+}
+
 fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> Markup {
     let (name, zone) = (job.job_name.as_str(), job.time_zone.as_deref());
     let snapshot = cx.snapshot(name);
@@ -157,8 +164,13 @@ fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> Markup {
             let reasons = snapshot.map(|job| why_not_running(job, cx.now)).unwrap_or_default();
             let from = Since::of(job, snapshot);
             let from = html! { @if let Some(from) = from { (since(cx, from, zone)) } };
-            let why = snapshot.zip(reasons.first());
-            (from, html! { @if let Some((it, why)) = why { (reasons::of_job(cx, it, job, why)) } })
+            let (first, beside) = shown_reasons(&reasons);
+            let text = |why| snapshot.map(|it| reasons::of_job(cx, it, job, why));
+            let why = html! {
+                @if let Some(first) = first.and_then(text) { (first) }
+                @if let Some(beside) = beside.and_then(text) { div.dim { (beside) } }
+            };
+            (from, why)
         }
     };
     html! {

@@ -8,6 +8,7 @@ use operations::{JobLine, JobSnapshot, WhyNot};
 use super::cx::Cx;
 use super::locale::Lang;
 use super::summary::Late;
+use super::time::with_times;
 use super::widgets::instance;
 
 /// Returns a reason as a sentence in the language of the reader.
@@ -29,9 +30,9 @@ pub(crate) fn reason(cx: &Cx<'_>, zone: Option<&str>, why: &WhyNot) -> Markup {
             @if *runs { (lang.item_runs_long(*item)) } @else { (lang.fire_not_begun(*item)) }
             " (" (at(cx, *due_ms, zone)) ")"
         },
-        (Lang::English, why) => html! { (sentence(&why.to_string())) },
+        (Lang::English, why) => with_times(cx, zone, &sentence(&why.to_string())),
         (Lang::Chinese, why) => match chinese(why) {
-            Some(text) => html! { (text) },
+            Some(text) => with_times(cx, zone, &text),
             // Kinds that a later version adds have only their English sentence.
             None => html! { span lang="en" { (why) } },
         },
@@ -49,21 +50,42 @@ pub(super) fn sentence(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// Maximum number of pauses that a sentence names.
-const MAX_PAUSES: usize = 3;
+/// Maximum number of recorded changes that a sentence names.
+const MAX_CHANGES: usize = 3;
 
-/// Returns a reason of a whole job. Servers that were paused together are counted if they are all
-/// paused servers, and listed with the pause of each otherwise.
+/// Returns a reason of a whole job. Servers that one change holds back are counted if they are all
+/// that are held back, and listed with the change of each otherwise.
 pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, why: &WhyNot) -> Markup {
-    let (lang, brief, zone) = (cx.lang(), &line.brief, line.time_zone.as_deref());
-    let WhyNot::Paused { all, items, .. } = why else { return reason(cx, zone, why) };
-    let pauses = pauses(job);
-    let is_one = pauses.len() == 1;
-    let more = pauses.len().saturating_sub(MAX_PAUSES);
+    let (lang, live, zone) = (cx.lang(), line.live_servers, line.time_zone.as_deref());
+    match why {
+        WhyNot::Paused { all, items, .. } => {
+            let begin = lang.servers_paused(line.paused_servers, live);
+            let effect = (!all).then(|| lang.paused_items_wait(*items));
+            held_back(cx, zone, &begin, &changes(job, ServerState::Paused), effect.as_deref())
+        }
+        WhyNot::ServersDisabled { servers } => {
+            let begin = lang.servers_disabled(servers.len(), live);
+            let effect = lang.disabled_without_items();
+            held_back(cx, zone, &begin, &changes(job, ServerState::Disabled), Some(&effect))
+        }
+        why => reason(cx, zone, why),
+    }
+}
+
+fn held_back(
+    cx: &Cx<'_>,
+    zone: Option<&str>,
+    begin: &str,
+    changes: &[Change<'_>],
+    effect: Option<&str>,
+) -> Markup {
+    let lang = cx.lang();
+    let is_one = changes.len() == 1;
+    let more = changes.len().saturating_sub(MAX_CHANGES);
     html! {
-        (lang.servers_paused(brief.paused_servers, brief.live_servers))
+        (begin)
         @if !is_one { ": " }
-        @for (n, (by, servers)) in pauses.iter().take(MAX_PAUSES).enumerate() {
+        @for (n, (by, servers)) in changes.iter().take(MAX_CHANGES).enumerate() {
             @if n > 0 { "; " }
             @if !is_one { (servers.join(", ")) }
             @if let Some(record) = by {
@@ -71,28 +93,28 @@ pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, why: &WhyNo
             }
         }
         @if more > 0 { "; " (lang.and_more(more)) }
-        @if !all { (lang.stop()) " " (lang.paused_items_wait(*items)) }
+        @if let Some(effect) = effect { (lang.stop()) " " (effect) }
     }
 }
 
-/// A recorded pause, if it is known, and the servers that it holds.
-type Pause<'a> = (Option<&'a AuditRecord>, Vec<String>);
+/// A recorded change, if it is known, and the servers that it holds back.
+type Change<'a> = (Option<&'a AuditRecord>, Vec<String>);
 
-/// Returns the pauses of the servers with live instances, each with its servers.
-fn pauses(job: &JobSnapshot) -> Vec<Pause<'_>> {
-    let mut pauses: Vec<Pause<'_>> = Vec::new();
-    let is_paused = |(ip, state): &(&ServerIp, ServerState)| {
-        *state == ServerState::Paused && job.instances_on(ip).next().is_some()
+/// Returns the changes by which servers with live instances are in this state.
+fn changes(job: &JobSnapshot, state: ServerState) -> Vec<Change<'_>> {
+    let mut changes: Vec<Change<'_>> = Vec::new();
+    let is_meant = |(ip, is): &(&ServerIp, ServerState)| {
+        *is == state && job.instances_on(ip).next().is_some()
     };
-    for (ip, _) in job.view().servers().filter(is_paused) {
+    for (ip, _) in job.view().servers().filter(is_meant) {
         let by = job.held_by(ip);
         let id = by.map(|record| &record.id);
-        match pauses.iter_mut().find(|(one, _)| one.map(|record| &record.id) == id) {
+        match changes.iter_mut().find(|(one, _)| one.map(|record| &record.id) == id) {
             Some((_, servers)) => servers.push(ip.to_string()),
-            None => pauses.push((by, vec![ip.to_string()])),
+            None => changes.push((by, vec![ip.to_string()])),
         }
     }
-    pauses
+    changes
 }
 
 /// Maximum number of late items that a sentence names. All are counted.

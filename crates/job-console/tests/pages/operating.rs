@@ -107,7 +107,7 @@ async fn pause_of_some_servers_is_shown_as_partly_paused() {
     let world = World::with_jobs().await;
     world.post("/n/orders/jobs/report/act/pause?server=10.0.0.1", "why=first").await;
     let job = "n/orders/jobs/report";
-    world.until(job, |page| page.contains("1 of 2 servers are paused by console")).await;
+    world.until(job, |page| page.contains("1 of 2 servers is paused by console")).await;
     let page = world.get(&format!("/{job}")).await.text;
     for expected in ["partly paused", "Why is it partly paused?", "Their item does not start"] {
         assert!(page.contains(expected), "{expected}: {page}");

@@ -47,6 +47,8 @@ messages! {
     pause_comes_back()
         "Enabling the server later puts the pause back, with its author and reason."
         | "之后启用服务器时会恢复暂停，并保留其操作人和原因。";
+    disabled_without_items()
+        "Instances of disabled servers get no items" | "已禁用服务器的实例不分配分片";
     resume_to_start()
         "It was paused before it was disabled. Resume it afterwards if it shall start items."
         | "禁用之前它处于暂停状态。如需启动分片，请随后恢复运行。";

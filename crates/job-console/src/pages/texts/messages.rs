@@ -316,9 +316,18 @@ impl crate::pages::locale::Lang {
     pub(crate) fn servers_paused(self, paused: usize, of: usize) -> String {
         match (self, paused == of) {
             (Self::English, true) => format!("All {of} servers are paused"),
+            (Self::English, false) if paused == 1 => format!("1 of {of} servers is paused"),
             (Self::English, false) => format!("{paused} of {of} servers are paused"),
             (Self::Chinese, true) => format!("全部 {of} 台服务器已暂停"),
             (Self::Chinese, false) => format!("{of} 台服务器中有 {paused} 台已暂停"),
+        }
+    }
+
+    pub(crate) fn servers_disabled(self, disabled: usize, of: usize) -> String {
+        match (self, disabled) {
+            (Self::English, 1) => format!("1 of {of} servers is disabled"),
+            (Self::English, _) => format!("{disabled} of {of} servers are disabled"),
+            (Self::Chinese, _) => format!("{of} 台服务器中有 {disabled} 台已禁用"),
         }
     }
 
