@@ -14,9 +14,14 @@ async function openAct(link) {
     act.action = new URL(act.getAttribute("action"), link.href);
     for (const inner of form.querySelectorAll("a[href]")) inner.href = new URL(inner.getAttribute("href"), link.href);
     const dialog = $("act");
+    // The browser would scroll to this field before the title and the effect are read.
+    form.querySelector("[autofocus]")?.removeAttribute("autofocus");
     dialog.replaceChildren(form);
     dialog.showModal();
-    (form.querySelector("[required]") ?? form.querySelector("button")).focus();
+    const isWhole = dialog.scrollHeight <= dialog.clientHeight;
+    const first = form.querySelector("[required]") ?? form.querySelector("button");
+    (isWhole ? first : form.querySelector("h1")).focus({ preventScroll: true });
+    dialog.scrollTop = 0;
   } catch {
     location.assign(link.href);
   }

@@ -49,7 +49,7 @@ fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body>
     let word = target.operation.word();
     let main = html! {
         section #act-form.card aria-labelledby="act-title" {
-            h1 #act-title { (lang.act_title(word)) ": " (heading(cx, target)) }
+            h1 #act-title tabindex="-1" { (lang.act_title(word)) ": " (heading(cx, target)) }
             p.sub { (lang.act_effect(word)) }
             (effect)
             (form(cx, target, jobs))
