@@ -315,5 +315,7 @@ $("more-show").addEventListener("click", () => {
 const here = new URL(location.href);
 if (here.searchParams.has("changed")) {
   here.searchParams.delete("changed");
+  here.searchParams.delete("did");
+  $("result")?.focus();
   history.replaceState(null, "", here);
 }

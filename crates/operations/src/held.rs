@@ -91,6 +91,8 @@ impl JobSnapshot {
 /// Audited operations by which a server is held back, and the one that ends it.
 const PAUSE: &str = "pause";
 const DISABLE: &str = "disable";
+/// A disablement that is the begin of a drain.
+pub(crate) const DRAIN: &str = "drain";
 const ENABLE: &str = "enable";
 
 /// Recorded changes that hold a server back.
@@ -111,7 +113,7 @@ impl<'a> Holds<'a> {
     fn after(self, change: &'a AuditRecord) -> Self {
         match change.act.as_str() {
             PAUSE => Self { pause: Some(change), disablement: None },
-            DISABLE => Self {
+            DISABLE | DRAIN => Self {
                 // A disabled server is not disabled again. So after an earlier disablement, another
                 // program has enabled it, which ended the pause.
                 pause: self.pause.filter(|_| self.disablement.is_none()),

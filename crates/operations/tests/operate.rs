@@ -59,11 +59,14 @@ async fn enabling_puts_a_replaced_pause_back() {
     assert_eq!(world.now().replaced_pause(&ip(1)), None, "it is still paused");
 
     // The pause returns after each disablement.
-    for _ in 0..2 {
-        let report = operations.disable(&scope, &bob).await.unwrap();
+    for act in ["disable", "drain"] {
+        let report = match act {
+            "drain" => operations.begin_drain(&scope, &bob).await.unwrap(),
+            _ => operations.disable(&scope, &bob).await.unwrap(),
+        };
         let what = "disabled; it was paused, and enabling it will pause it again";
         assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", what)]);
-        assert_eq!(world.now().held_by(&ip(1)).unwrap().act, "disable");
+        assert_eq!(world.now().held_by(&ip(1)).unwrap().act, act);
         assert_eq!(world.now().replaced_pause(&ip(1)), Some(&held));
         let report = operations.enable(&scope, &bob).await.unwrap();
         let what = "paused again: the pause by anna at 2024-02-29T12:00:00Z: release 12";

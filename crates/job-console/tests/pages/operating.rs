@@ -23,16 +23,16 @@ async fn operation_shows_its_effect_then_is_performed_and_recorded() {
     let answer = world.post("/n/orders/jobs/report/act/pause", "why=data+repair").await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
     let location = answer.headers["location"].to_str().unwrap();
-    assert_eq!(location, "../../../../../n/orders/jobs/report?changed=2");
+    assert_eq!(location, "../../../../../n/orders/jobs/report?did=pause&changed=2");
     let after = world.job("report").await;
     assert!(after.view().servers().all(|(_, state)| state == ServerState::Paused));
     let record = after.audit().next_back().unwrap();
     assert_eq!((&*record.who, &*record.why, &*record.act), ("console", "data repair", "pause"));
 
     let is_shown = |page: &str| page.contains("All 2 servers are paused by console");
-    world.until("n/orders/jobs/report?changed=2", is_shown).await;
-    let page = world.get("/n/orders/jobs/report?changed=2").await.text;
-    assert!(page.contains("Done: 2 changes are written.") && page.contains("act/resume"));
+    world.until("n/orders/jobs/report?did=pause&changed=2", is_shown).await;
+    let page = world.get("/n/orders/jobs/report?did=pause&changed=2").await.text;
+    assert!(page.contains("<b>Pause</b>: Done: 2 changes are written.") && page.contains("act/resume"));
 }
 
 #[tokio::test]
@@ -85,10 +85,15 @@ async fn enabling_after_a_drain_puts_the_pause_back_and_says_so() {
         assert!(drain.contains(expected), "{expected}: {drain}");
     }
 
-    world.post("/n/orders/servers/10.0.0.1/act/drain", "why=new+disk").await;
-    let is_disabled = |page: &str| page.contains("Last operation: <b>Disable</b> by console");
-    world.until(server, is_disabled).await;
-    let page = world.get(&format!("/{server}")).await.text;
+    let answer = world.post("/n/orders/servers/10.0.0.1/act/drain", "why=new+disk").await;
+    assert!(answer.headers["location"].to_str().unwrap().ends_with("?did=drain&changed=3"));
+    let is_drained = |page: &str| {
+        page.contains("Last operation: <b>Drain</b> by console")
+            && page.contains("The drain is complete: no item runs here.")
+    };
+    world.until(server, is_drained).await;
+    let page = world.get(&format!("/{server}?did=drain&changed=3")).await.text;
+    assert!(page.contains("<b>Drain</b>: Done: 3 changes are written."), "{page}");
     assert!(page.contains("new disk") && !page.contains("the provider changes"), "{page}");
     let enable = world.get("/n/orders/servers/10.0.0.1/act/enable").await.text;
     assert_eq!(faults(&enable), [""; 0]);

@@ -7,8 +7,9 @@ use serde::Serialize;
 use sharding::InstanceId;
 
 use super::{Scope, servers};
+use crate::held::DRAIN;
 use crate::snapshot::runner;
-use crate::{By, Operations, Report, Result};
+use crate::{By, JobSnapshot, Operations, Report, Result};
 
 /// Way in which a drain stops new runs on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +37,16 @@ pub struct Drained {
 }
 
 impl Operations {
+    /// Disables servers as [`disable`](Self::disable), recorded as the begin of a drain, and does not
+    /// wait for its end.
+    ///
+    /// # Errors
+    /// As [`disable`](Self::disable).
+    pub async fn begin_drain(&self, scope: &Scope, by: &By) -> Result<Report> {
+        let plan = |job: &JobSnapshot| Ok(servers::disable(job, scope));
+        self.change_all(scope, DRAIN, by, plan).await
+    }
+
     /// Disables or pauses a server for a job, and waits until its runs have ended.
     ///
     /// With [`DrainMode::Disable`] it also waits until the items have other owners. No run is
@@ -65,7 +76,7 @@ impl Operations {
         }
         let scope = Scope::of_both(job.clone(), server.clone());
         let report = match mode {
-            DrainMode::Disable => self.disable(&scope, by).await?,
+            DrainMode::Disable => self.begin_drain(&scope, by).await?,
             DrainMode::Pause => self.pause(&scope, by).await?,
         };
         let layout = Layout::new(job).speaking(before.dialect());

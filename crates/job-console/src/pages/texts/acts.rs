@@ -52,6 +52,7 @@ messages! {
     resume_to_start()
         "It was paused before it was disabled. Resume it afterwards if it shall start items."
         | "禁用之前它处于暂停状态。如需启动分片，请随后恢复运行。";
+    drained() "The drain is complete: no item runs here." | "排空已完成：此处没有运行中的分片。";
     request() "Requested run" | "运行请求";
     request_not_recorded()
         "This request is no longer recorded: a job keeps its last 32 changes. The items show their last runs."
@@ -93,6 +94,9 @@ counts! {
     n_without_instance(n)
         "1 job would have no available instance.", "{n} jobs would have no available instance."
         | "{n} 个作业将没有可用实例。";
+    n_still_run(n)
+        "The drain goes on: 1 item still runs here.", "The drain goes on: {n} items still run here."
+        | "排空进行中：仍有 {n} 个分片在此运行。";
     n_changed(n) "Done: 1 change is written.", "Done: {n} changes are written." | "完成：已写入 {n} 项更改。";
 }
 
