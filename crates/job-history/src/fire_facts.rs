@@ -14,7 +14,7 @@ use coordination::Outcome;
 /// | the words of [`Outcome`] | the last run was completed with this outcome | yes [^1] |
 /// | `running` | a run has begun, and this store has no end of it | no |
 /// | `unknown` | a run is over, and this store has no end of it [^2] | no |
-/// | `orphaned` | the holder is gone; the reason names the next step | only without failover |
+/// | `orphaned` | the holder is gone, and another instance takes the run over | no |
 /// | `missed` | missed fire; the reason says why | yes |
 /// | `misfired` | the fire met a busy item; the next run of source `MISFIRE` stands for it | yes |
 /// | `gap` | no instance ran the fires up to `gap_until`, or gave a reason | yes [^3] |
@@ -193,12 +193,13 @@ impl FireFacts {
 
 impl OrphanFacts {
     fn outcome(&self) -> (FireOutcome, Option<String>) {
-        let next = if self.failover {
-            "another instance takes the run over"
+        // Without failover the run ends, and the record of the item has this outcome.
+        let (outcome, next) = if self.failover {
+            (FireOutcome::orphaned(), "another instance takes the run over")
         } else {
-            "the run is not taken over"
+            (FireOutcome::new(Outcome::Interrupted.as_str()), "the run is not taken over")
         };
-        (FireOutcome::orphaned(), Some(format!("the holder {} is gone; {next}", self.holder)))
+        (outcome, Some(format!("the holder {} is gone; {next}", self.holder)))
     }
 }
 
@@ -327,7 +328,7 @@ mod tests {
             (
                 "holder lost without failover",
                 vec![orphan("a", false)],
-                "orphaned",
+                "interrupted",
                 Some("the holder a is gone; the run is not taken over"),
             ),
             (

@@ -184,7 +184,7 @@ messages! {
     paused() "paused" | "已暂停";
     disabled() "disabled" | "已禁用";
     partly() "partly" | "部分";
-    orphaned() "waits for a takeover" | "等待接管";
+    orphaned() "orphaned" | "孤立";
     no_owner() "no owner" | "无所有者";
     taken_over() "taken over" | "已接管";
     taken_over_from() "taken over from" | "接管自";
@@ -360,7 +360,7 @@ counts! {
     n_findings(n) "1 finding", "{n} findings" | "{n} 项发现";
     n_unowned(n) "1 item has no owner", "{n} items have no owner" | "{n} 个分片没有所有者";
     n_pending(n) "1 item is pending until its run ends", "{n} items are pending until their runs end" | "{n} 个分片将在运行结束后移动";
-    n_orphaned(n) "1 run waits for a takeover", "{n} runs wait for a takeover" | "{n} 次运行等待接管";
+    n_orphaned(n) "1 orphaned run waits for a takeover", "{n} orphaned runs wait for a takeover" | "{n} 次孤立运行等待接管";
     found(n) "1 match", "{n} in all" | "共 {n} 项";
     and_more(n) "and 1 more", "and {n} more" | "另有 {n} 项";
     more_bytes(n) "1 more byte", "{n} more bytes" | "另有 {n} 字节";

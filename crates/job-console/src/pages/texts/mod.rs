@@ -87,7 +87,7 @@ impl Lang {
             "disabled" => self.pick("disabled", "已禁用"),
             "running" => self.pick("running", "运行中"),
             "unknown" => self.pick("unknown", "未知"),
-            "orphaned" => self.pick("orphaned", "等待接管"),
+            "orphaned" => self.orphaned(),
             "missed" => self.pick("missed", "漏掉"),
             "misfired" => self.pick("misfired", "错过触发"),
             "gap" => self.pick("gap", "空档"),
