@@ -63,7 +63,12 @@ fn verdict(cx: &Cx<'_>, flapping: usize) -> Markup {
         } @else if summary.attention == 0 {
             p.why.good { b { (lang.verdict_good(jobs)) } " " (lang.verdict_running(running)) }
         } @else {
-            p.why { b { (lang.verdict_bad(summary.attention, jobs)) } " " (lang.verdict_running(running)) }
+            p.why {
+                b { (lang.verdict_bad(summary.attention, jobs)) } " "
+                // The table below has these jobs, too.
+                @if flapping > 0 { (lang.n_more_fail_at_times(flapping)) " " }
+                (lang.verdict_running(running))
+            }
         }
     }
 }
@@ -93,7 +98,10 @@ fn flapping_row(cx: &Cx<'_>, job: &JobLine, runs: Runs) -> Markup {
     let (lang, name) = (cx.lang(), job.job_name.as_str());
     html! {
         tr id={ "p-" (super::query::encoded(name)) } {
-            td { (pill("wait", &lang.fails_at_times())) }
+            td {
+                @if runs.fails_mostly() { (pill("fail", &lang.fails_mostly())) }
+                @else { (pill("wait", &lang.fails_at_times())) }
+            }
             th scope="row" { a href={ (cx.job(name)) "/runs" } { (name) } }
             td.nowrap { (lang.last_hour()) }
             td.text { (lang.failed_of(runs.failed, runs.failed + runs.succeeded)) }
@@ -242,7 +250,8 @@ fn zone_of<'a>(cx: &'a Cx<'_>, job: &str) -> Option<&'a str> {
 fn outcomes(cx: &Cx<'_>, counts: &BTreeMap<String, u64>) -> Markup {
     html! {
         ul.counts {
-            @for (word, n) in counts {
+            // Runs in progress have no outcome: the page shows their present number above.
+            @for (word, n) in counts.iter().filter(|(word, _)| *word != "running") {
                 li { (pill(outcome_class(word), &cx.lang().outcome(word))) " " b { (n) } }
             }
         }

@@ -216,6 +216,7 @@ messages! {
     missed() "Missed" | "漏掉";
     failed_fires() "Failed fires" | "失败的触发";
     fails_at_times() "fails at times" | "时有失败";
+    fails_mostly() "fails mostly" | "多数失败";
     last_hour() "last hour" | "最近一小时";
     failed_in_last_day() "Failed in 24 h" | "24 小时内失败";
     failed_of(failed: u64, all: u64)
@@ -364,6 +365,9 @@ counts! {
     found(n) "1 match", "{n} in all" | "共 {n} 项";
     and_more(n) "and 1 more", "and {n} more" | "另有 {n} 项";
     more_bytes(n) "1 more byte", "{n} more bytes" | "另有 {n} 字节";
+    n_more_fail_at_times(n)
+        "1 more job failed several times in the last hour.", "{n} more jobs failed several times in the last hour."
+        | "另有 {n} 个作业在最近一小时内多次失败。";
     n_fail_at_times(n) "1 job fails at times.", "{n} jobs fail at times." | "{n} 个作业时有失败。";
     verdict_good(n) "The job is well.", "All {n} jobs are well." | "全部 {n} 个作业正常。";
     verdict_running(n) "1 item runs now.", "{n} items run now." | "当前有 {n} 个分片在运行。";
