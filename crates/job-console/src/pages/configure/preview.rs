@@ -82,7 +82,7 @@ pub(in crate::pages) fn confirmation(cx: &Cx<'_>, fault: Option<&Fault>) -> Mark
         div.field {
             label for="act-why" { (lang.reason_required()) }
             input #act-why name="why" required maxlength=(AuditRecord::MAX_TEXT_BYTES) autocomplete="off"
-                aria-invalid=[fault.map(|_| "true")] aria-describedby=[fault.map(|_| "fault-why")];
+                autofocus aria-invalid=[fault.map(|_| "true")] aria-describedby=[fault.map(|_| "fault-why")];
             @if let Some(fault) = fault { p.fault #fault-why lang="en" { (fault.text) } }
         }
         @if cx.age != Age::Current {
