@@ -133,7 +133,7 @@ fn row(cx: &Cx<'_>, row: &Row) -> (String, Markup) {
                 // An expectation can name a job that does not exist.
                 @if line.is_some() { a href=(cx.job(&row.job)) { (row.job) } } @else { (row.job) }
             }
-            td { code { (kind) } }
+            td { (lang.expectation_of(row.expectation)) div.dim { code { (kind) } } }
             td { @if let Some(severity) = row.severity { (lang.watch_severity(severity)) } }
             td.nowrap {
                 @if let Some(since) = row.since { (cx.when(since, zone)) }
