@@ -217,3 +217,17 @@ async fn preferences_are_stored_and_lead_back_into_the_console_only() {
     let answer = world.post("/preferences", "theme=purple").await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
 }
+
+#[tokio::test]
+async fn palette_offers_operations_on_the_found_job_and_server() {
+    let world = World::with_jobs().await;
+    let found = world.get("/n/orders/find?q=repo&root=../").await.text;
+    for word in ["run", "rerun", "pause", "resume", "enable"] {
+        let link = format!("href=\"../n/orders/jobs/report/act/{word}\"");
+        assert!(found.contains(&link), "{word}: {found}");
+    }
+    let found = world.get("/n/orders/find?q=0.0.2&root=./").await.text;
+    assert!(found.contains("href=\"./n/orders/servers/10.0.0.2/act/drain\""), "{found}");
+    let all = world.get("/n/orders/find?q=&root=./").await.text;
+    assert!(all.contains("jobs/report\"") && !all.contains("/act/"), "{all}");
+}
