@@ -97,6 +97,7 @@ fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
             td { (pill(class, &word)) }
             th scope="row" { a href=(page_of(cx, &finding.job)) { (finding.job) } }
             td.text {
+                @if let Some(kind) = lang.finding_kind(finding.code) { (kind) " " }
                 code { (finding.code) }
                 @if let Some(fault) = finding.fault { " " span.dim { (fault) } }
                 div lang="en" { (with_times(cx, zone, &finding.text)) }

@@ -74,7 +74,8 @@ fn entries(cx: &Cx<'_>) -> Markup {
     let servers = cx.source.map(|namespace| namespace.live.servers()).unwrap_or_default();
     let ips = servers.iter().map(|server| server.server_ip.as_str()).filter(|ip| has_text(ip));
     let ips: Vec<&str> = ips.take(MAX).collect();
-    let operations = if text.is_empty() { Vec::new() } else { operations(cx, jobs.first(), ips.first()) };
+    let operations =
+        if text.is_empty() { Vec::new() } else { operations(cx, jobs.first(), ips.first()) };
     let pages = Section::visible(cx).map(|section| (section.label(lang), section.path()));
     let pages = pages.filter(|(label, path)| has_text(label) || has_text(path));
     let found: Vec<Entry> = jobs

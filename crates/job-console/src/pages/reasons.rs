@@ -84,15 +84,15 @@ fn held_back(
     let more = changes.len().saturating_sub(MAX_CHANGES);
     html! {
         (begin)
-        @if !is_one { ": " }
+        @if !is_one { (lang.colon()) }
         @for (n, (by, servers)) in changes.iter().take(MAX_CHANGES).enumerate() {
-            @if n > 0 { "; " }
+            @if n > 0 { (lang.semicolon()) }
             @if !is_one { (servers.join(", ")) }
             @if let Some(record) = by {
-                " " (lang.by(&record.who)) " " (at(cx, record.at_ms, zone)) ": " (record.why)
+                " " (lang.by(&record.who)) " " (at(cx, record.at_ms, zone)) (lang.colon()) (record.why)
             }
         }
-        @if more > 0 { "; " (lang.and_more(more)) }
+        @if more > 0 { (lang.semicolon()) (lang.and_more(more)) }
         @if let Some(effect) = effect { (lang.stop()) " " (effect) }
     }
 }
@@ -103,9 +103,8 @@ type Change<'a> = (Option<&'a AuditRecord>, Vec<String>);
 /// Returns the changes by which servers with live instances are in this state.
 fn changes(job: &JobSnapshot, state: ServerState) -> Vec<Change<'_>> {
     let mut changes: Vec<Change<'_>> = Vec::new();
-    let is_meant = |(ip, is): &(&ServerIp, ServerState)| {
-        *is == state && job.instances_on(ip).next().is_some()
-    };
+    let is_meant =
+        |(ip, is): &(&ServerIp, ServerState)| *is == state && job.instances_on(ip).next().is_some();
     for (ip, _) in job.view().servers().filter(is_meant) {
         let by = job.held_by(ip);
         let id = by.map(|record| &record.id);
@@ -128,7 +127,7 @@ pub(crate) fn late(cx: &Cx<'_>, job: &JobSnapshot, late: &Late) -> Markup {
     let more = items.len().saturating_sub(MAX_ITEMS);
     html! {
         @if items.len() > 1 {
-            b { (cx.lang().n_late(items.len())) } ": "
+            b { (cx.lang().n_late(items.len())) } (cx.lang().colon())
             @for (n, item) in items.iter().take(MAX_ITEMS).enumerate() {
                 @if n > 0 { ", " }
                 a href={ (cx.job(name)) "?item=" (item) } { (item) }
@@ -142,6 +141,11 @@ pub(crate) fn late(cx: &Cx<'_>, job: &JobSnapshot, late: &Late) -> Markup {
             " " (cx.lang().held_by()) " " (instance(cx, holder.as_str()))
         }
     }
+}
+
+fn listed(servers: &[String]) -> String {
+    let servers = servers.iter().map(|text| Lang::Chinese.held_back(text));
+    servers.collect::<Vec<_>>().join("；")
 }
 
 #[expect(
@@ -162,28 +166,35 @@ fn chinese(why: &WhyNot) -> Option<String> {
             format!("没有存活的进程提供该作业的模板 {template} 并接受其标签 {label}")
         }
         WhyNot::NoAvailableInstance { servers } => {
-            format!("没有可用的实例：{}", servers.join("；"))
+            format!("没有可用的实例：{}", listed(servers))
         }
         WhyNot::Paused { servers, all: true, .. } => {
-            format!("所有服务器均已暂停，恢复之前没有分片启动：{}", servers.join("；"))
+            format!("所有服务器均已暂停，恢复之前没有分片启动：{}", listed(servers))
         }
         WhyNot::Paused { servers, all: false, items: 0 } => {
-            format!("部分服务器已暂停，它们不拥有分片，所有分片在其他服务器上启动：{}", servers.join("；"))
+            format!(
+                "部分服务器已暂停，它们不拥有分片，所有分片在其他服务器上启动：{}",
+                listed(servers)
+            )
         }
         WhyNot::Paused { servers, all: false, .. } => {
-            format!("部分服务器已暂停，其分片在恢复之前不会启动：{}", servers.join("；"))
+            format!("部分服务器已暂停，其分片在恢复之前不会启动：{}", listed(servers))
         }
         WhyNot::ServersDisabled { servers } => {
-            format!("部分服务器已禁用，其实例不分配分片：{}", servers.join("；"))
+            format!("部分服务器已禁用，其实例不分配分片：{}", listed(servers))
         }
         WhyNot::NoLeader => "没有主节点，因此分片未分配".to_owned(),
         WhyNot::Resharding => "已请求重新分片，完成之前 Java 实例不会启动任何分片".to_owned(),
         WhyNot::NoSuchItem => "该作业没有此分片".to_owned(),
         WhyNot::ItemDisabled { said: None } => "该分片已禁用".to_owned(),
-        WhyNot::ItemDisabled { said: Some(said) } => format!("该分片已禁用（{said}）"),
+        WhyNot::ItemDisabled { said: Some(said) } => {
+            format!("该分片已禁用（{}）", Lang::Chinese.held_back(said))
+        }
         WhyNot::NoOwner => "该分片没有所有者".to_owned(),
         WhyNot::OwnerGone { owner } => format!("该分片的所有者 {owner} 已离开"),
-        WhyNot::OwnerHeldBack { owner, server } => format!("该分片的所有者是 {owner}，而 {server}"),
+        WhyNot::OwnerHeldBack { owner, server } => {
+            format!("该分片的所有者是 {owner}，而{}", Lang::Chinese.held_back(server))
+        }
         WhyNot::Runs { holder, .. } => {
             format!("{} 正在运行该分片", holder.as_deref().unwrap_or("某实例"))
         }

@@ -170,7 +170,7 @@ fn held_by(cx: &Cx<'_>, record: &AuditRecord) -> Markup {
     html! {
         (cx.lang().by(&record.who)) " "
         @if let Some(at) = at { (cx.when(at, None)) }
-        ": " (record.why)
+        (cx.lang().colon()) (record.why)
     }
 }
 

@@ -292,7 +292,7 @@ fn changed(cx: &Cx<'_>) -> Markup {
     let operation = cx.address.value("did").and_then(|word| act_title(cx.lang(), word));
     html! {
         p #result.why.good role="status" tabindex="-1" {
-            @if let Some(title) = operation { b { (title) } ": " }
+            @if let Some(title) = operation { b { (title) } (cx.lang().colon()) }
             (cx.lang().n_changed(n)) " " a href=(cx.here("audit")) { (cx.lang().see_audit()) }
         }
     }

@@ -69,7 +69,8 @@ pub(crate) fn with_times(cx: &Cx<'_>, zone_name: Option<&str>, text: &str) -> Ma
 }
 
 /// Lengths of a time in RFC 3339: without a fraction, and with nanoseconds.
-const TIME_LENGTHS: [usize; 2] = ["2024-02-29T12:00:00Z".len(), "2024-02-29T12:00:00.123456789Z".len()];
+const TIME_LENGTHS: [usize; 2] =
+    ["2024-02-29T12:00:00Z".len(), "2024-02-29T12:00:00.123456789Z".len()];
 
 /// Returns the first time in UTC of a text, with the text before and after it.
 fn first_time(text: &str) -> Option<(&str, Timestamp, &str)> {

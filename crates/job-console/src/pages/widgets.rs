@@ -7,6 +7,7 @@ use operations::{Attention, ItemBrief, ItemState, JobLine, JobState};
 use super::cx::Cx;
 use super::history::Dropped;
 use super::summary::Since;
+use super::time::with_times;
 use crate::access::Permission;
 
 /// Number of rows of one page of a list.
@@ -229,6 +230,14 @@ pub(crate) fn act(
         @if is_allowed {
             a.button href={ (cx.job(job)) "/act/" (word) } data-dialog { (label) "…" }
         }
+    }
+}
+
+/// Returns the effect of a change of a target, or why there is none.
+pub(crate) fn effect(cx: &Cx<'_>, text: &str) -> Markup {
+    match cx.lang().effect_of_change(text) {
+        Some(shown) => with_times(cx, None, &shown),
+        None => html! { span lang="en" { (with_times(cx, None, text)) } },
     }
 }
 

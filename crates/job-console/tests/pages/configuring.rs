@@ -146,7 +146,8 @@ async fn invalid_values_are_named_beside_their_controls_and_nothing_is_written()
         assert!(answer.text.contains(&described_by), "{field}: {}", answer.text);
     }
     // All faults are named at once: those of values that cannot be read, and of checks.
-    let wrong = [("jitter", "soon"), ("cron", "every day"), ("strategy", "dice"), ("catch_up", "5")];
+    let wrong =
+        [("jitter", "soon"), ("cron", "every day"), ("strategy", "dice"), ("catch_up", "5")];
     let changes: Vec<_> = [("step", "preview")].into_iter().chain(wrong).collect();
     let answer = world.post(EDIT, &form_of(&form, &changes)).await;
     assert_eq!(faults(&answer.text), [""; 0]);

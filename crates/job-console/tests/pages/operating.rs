@@ -32,7 +32,9 @@ async fn operation_shows_its_effect_then_is_performed_and_recorded() {
     let is_shown = |page: &str| page.contains("All 2 servers are paused by console");
     world.until("n/orders/jobs/report?did=pause&changed=2", is_shown).await;
     let page = world.get("/n/orders/jobs/report?did=pause&changed=2").await.text;
-    assert!(page.contains("<b>Pause</b>: Done: 2 changes are written.") && page.contains("act/resume"));
+    assert!(
+        page.contains("<b>Pause</b>: Done: 2 changes are written.") && page.contains("act/resume")
+    );
 }
 
 #[tokio::test]
@@ -97,7 +99,8 @@ async fn enabling_after_a_drain_puts_the_pause_back_and_says_so() {
     assert!(page.contains("new disk") && !page.contains("the provider changes"), "{page}");
     let enable = world.get("/n/orders/servers/10.0.0.1/act/enable").await.text;
     assert_eq!(faults(&enable), [""; 0]);
-    for expected in ["1 server is paused again, and starts nothing.", "paused again: the pause by"] {
+    for expected in ["1 server is paused again, and starts nothing.", "paused again: the pause by"]
+    {
         assert!(enable.contains(expected), "{expected}: {enable}");
     }
 
@@ -117,7 +120,7 @@ async fn pause_of_some_servers_is_shown_as_partly_paused() {
     for expected in ["partly paused", "Why is it partly paused?", "Their item does not start"] {
         assert!(page.contains(expected), "{expected}: {page}");
     }
-    world.until("n/orders/jobs?status=PARTLY_PAUSED", |page| page.contains("jobs/report"")).await;
+    world.until("n/orders/jobs?status=PARTLY_PAUSED", |page| page.contains("jobs/report\"")).await;
 
     // Each pause is shown with its own servers.
     world.post("/n/orders/jobs/report/act/pause?server=10.0.0.2", "why=second").await;
@@ -230,4 +233,16 @@ async fn palette_offers_operations_on_the_found_job_and_server() {
     assert!(found.contains("href=\"./n/orders/servers/10.0.0.2/act/drain\""), "{found}");
     let all = world.get("/n/orders/find?q=&root=./").await.text;
     assert!(all.contains("jobs/report\"") && !all.contains("/act/"), "{all}");
+}
+
+#[tokio::test]
+async fn effects_of_an_operation_are_chinese_on_a_chinese_page() {
+    let world = World::with_jobs().await;
+    let page = world.get("/n/orders/servers/10.0.0.1/act/drain?lang=zh").await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert!(page.contains("服务器 10.0.0.1") && page.contains("禁用；之前为启用"), "{page}");
+    assert!(!page.contains("it was enabled"), "{page}");
+    let edit = world.get("/n/orders/jobs/report/configuration/edit?lang=zh").await.text;
+    let sub = edit.split("<p class=\"sub\">").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(sub.starts_with("修订") && sub.contains("。") && !sub.contains('.'), "{sub}");
 }

@@ -227,16 +227,13 @@ fn no_process_with_template(
     }
 }
 
-fn paused(
-    f: &mut fmt::Formatter<'_>,
-    servers: &[String],
-    all: bool,
-    items: usize,
-) -> fmt::Result {
+fn paused(f: &mut fmt::Formatter<'_>, servers: &[String], all: bool, items: usize) -> fmt::Result {
     f.write_str(match (all, items) {
         (true, _) => "all servers are paused, and no item starts until one is resumed",
         (false, 0) => "some servers are paused, and own no items: all items start on the others",
-        (false, _) => "some servers are paused, and their items do not start until they are resumed",
+        (false, _) => {
+            "some servers are paused, and their items do not start until they are resumed"
+        }
     })?;
     write!(f, ": {}", servers.join("; "))
 }

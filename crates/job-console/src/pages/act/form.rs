@@ -15,6 +15,7 @@ use crate::pages::cx::{Age, Cx};
 use crate::pages::html as respond;
 use crate::pages::request::PageRequest;
 use crate::pages::shell::{Body, Section, document};
+use crate::pages::widgets::effect;
 use crate::problem::Answer;
 
 /// Maximum number of entries of each list. All are counted.
@@ -49,7 +50,7 @@ fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body>
     let word = target.operation.word();
     let main = html! {
         section #act-form.card aria-labelledby="act-title" {
-            h1 #act-title tabindex="-1" { (lang.act_title(word)) ": " (heading(cx, target)) }
+            h1 #act-title tabindex="-1" { (lang.act_title(word)) (cx.lang().colon()) (heading(cx, target)) }
             p.sub { (lang.act_effect(word)) }
             (effect)
             (form(cx, target, jobs))
@@ -175,9 +176,9 @@ fn list(cx: &Cx<'_>, title: &str, class: &str, entries: &[Entry]) -> Markup {
         ul.entries {
             @for entry in entries.iter().take(MAX_ENTRIES) {
                 li {
-                    span class={ "st " (class) } { (entry.target) } " "
+                    span class={ "st " (class) } { (cx.lang().target_of_change(&entry.target)) } " "
                     span.dim { (entry.job) } " "
-                    span lang="en" { (entry.what) }
+                    (effect(cx, &entry.what))
                 }
             }
         }

@@ -161,7 +161,7 @@ fn silenced(cx: &Cx<'_>, row: &Row, zone: Option<&str>) -> Markup {
             @if let Some(until) = moment(Some(silence.until)) {
                 (lang.until()) " " (cx.time(until, zone)) " "
             }
-            (lang.by_author(&silence.by)) ": " (silence.why) " "
+            (lang.by_author(&silence.by)) (cx.lang().colon()) (silence.why) " "
         }
         @if cx.may(Permission::Silence, Some(&row.job)) {
             a.button href=(path) data-dialog { (label) "…" }

@@ -85,7 +85,11 @@ enum Outcome {
     Form(Vec<Fault>),
     /// The form upon a configuration that was written after the form was made.
     OutOfDate(Box<JobConfig>, Revision),
-    Preview { changes: Vec<FieldChange>, wanted: Box<JobConfig>, fault: Option<Fault> },
+    Preview {
+        changes: Vec<FieldChange>,
+        wanted: Box<JobConfig>,
+        fault: Option<Fault>,
+    },
     Written(Updated),
 }
 

@@ -46,8 +46,8 @@ pub(super) fn form(
         |fault: &&Fault| typed.values.iter().any(|one| one.field.name() == fault.field);
     html! {
         section.card aria-labelledby="edit-title" {
-            h1 #edit-title { (lang.change_configuration()) ": " (job) }
-            p.sub { (lang.revision()) " " (typed.revision.0) ". " (lang.edit_hint()) }
+            h1 #edit-title { (lang.change_configuration()) (cx.lang().colon()) (job) }
+            p.sub { (lang.revision()) " " (typed.revision.0) (lang.stop()) " " (lang.edit_hint()) }
             @if let Some(changes) = meanwhile { (out_of_date(cx, changes)) }
             @if !faults.is_empty() {
                 div.why.bad role="alert" { ul.plain {

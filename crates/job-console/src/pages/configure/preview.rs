@@ -53,7 +53,7 @@ pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
     let has_effect = page.repairs || !page.changes.is_empty();
     html! {
         section.card aria-labelledby="preview-title" {
-            h1 #preview-title { (page.title) ": " (job) }
+            h1 #preview-title { (page.title) (cx.lang().colon()) (job) }
             (page.notice)
             @if page.repairs { p.why { b { (lang.replaces_faulty_document()) } } }
             @else if !has_effect { p.why { b { (lang.nothing_changes()) } } }

@@ -72,7 +72,9 @@ impl Typed {
     /// Gives a field its stored value, so that the other fields can be checked. Returns false if it
     /// has that value.
     pub(super) fn reset(wanted: &mut JobConfig, name: &str, stored: &JobConfig) -> bool {
-        let Some(field) = ConfigField::all().find(|field| field.name() == name) else { return false };
+        let Some(field) = ConfigField::all().find(|field| field.name() == name) else {
+            return false;
+        };
         let before = field.text(stored);
         field.text(wanted) != before && field.set(wanted, &before).is_ok()
     }

@@ -78,7 +78,6 @@ fn why(
     median: Option<SignedDuration>,
 ) -> Markup {
     let lang = cx.lang();
-    let name = line.job_name.as_str();
     let reasons = why_not_running(job, cx.now);
     let attention = line.attention(cx.now.as_millisecond());
     let class = match attention {
@@ -132,7 +131,7 @@ fn violated(cx: &Cx<'_>, line: &JobLine) -> Markup {
                 div {
                     b { (lang.violated_expectation()) " " (lang.expectation_of(row.expectation)) }
                     @if let Some(since) = row.since { " " (lang.since_then()) " " (cx.when(since, line.time_zone.as_deref())) }
-                    @if let Some(why) = &row.why { ": " span lang="en" { (with_times(cx, line.time_zone.as_deref(), why)) } }
+                    @if let Some(why) = &row.why { (cx.lang().colon()) span lang="en" { (with_times(cx, line.time_zone.as_deref(), why)) } }
                 }
                 div.acts {
                     a.button href=(cx.here(&format!("alerts?q={}", encoded(name)))) { (lang.alerts()) }

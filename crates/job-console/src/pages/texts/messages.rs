@@ -228,6 +228,8 @@ messages! {
     item_runs_long(item: u32) "Item {item} still runs past the next fire" | "分片 {item} 在下次触发之后仍在运行";
     fire_not_begun(item: u32) "The due fire of item {item} has not begun" | "分片 {item} 到期的触发尚未开始";
     stop() "." | "。";
+    colon() ": " | "：";
+    semicolon() "; " | "；";
     held_by() "on" | "位于";
     by(who: &str) "by {who}" | "操作人 {who}";
     runs_since() "runs the item since" | "运行该分片，自";

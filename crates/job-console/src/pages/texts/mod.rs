@@ -1,14 +1,16 @@
 //! The texts of the pages in all languages.
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
-//! changed configurations · `alerts`, `timeline`, `transfer` those of these pages · `events` the
-//! sentences of events · this file the words of states and kinds.
+//! changed configurations · `alerts`, `timeline`, `transfer` those of these pages · `events` and
+//! `effects` the sentences of other crates, by `patterns` · this file the words of states and kinds.
 
 mod acts;
 mod alerts;
 mod configure;
+mod effects;
 mod events;
 mod messages;
+mod patterns;
 mod timeline;
 mod transfer;
 
@@ -69,9 +71,7 @@ impl Lang {
             Attention::NoInstance => self.pick("Why does it not run?", "为什么不运行？"),
             Attention::Resharding => self.pick("Why does it reshard?", "为什么重新分片？"),
             Attention::Paused => self.pick("Why is it paused?", "为什么暂停？"),
-            Attention::PartlyPaused => {
-                self.pick("Why is it partly paused?", "为什么部分暂停？")
-            }
+            Attention::PartlyPaused => self.pick("Why is it partly paused?", "为什么部分暂停？"),
             _ => self.pick("Why is it in this state?", "为什么处于此状态？"),
         }
     }
