@@ -282,6 +282,7 @@ function age() {
     // With tenths of a second, each page would be drawn anew five times a second.
     write(shown, `${word} · ${Math.floor(silence / SECOND)} ${units[1]}`);
   }
+  $("fresh").classList.remove("off");
   $("fresh").classList.toggle("ok", silence <= SILENCE && Boolean(shown));
   if (silence <= SILENCE) return;
   const cut = $("cut");

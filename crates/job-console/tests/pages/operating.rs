@@ -246,3 +246,26 @@ async fn effects_of_an_operation_are_chinese_on_a_chinese_page() {
     let sub = edit.split("<p class=\"sub\">").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(sub.starts_with("修订") && sub.contains("。") && !sub.contains('.'), "{sub}");
 }
+
+#[tokio::test]
+async fn operation_without_effect_asks_for_no_reason() {
+    let world = World::with_jobs().await;
+    let resume = world.get("/n/orders/jobs/report/act/resume").await.text;
+    assert_eq!(faults(&resume), [""; 0]);
+    assert!(resume.contains("Nothing changes.") && resume.contains("data-close>Back"), "{resume}");
+    assert!(!resume.contains("act-why"), "{resume}");
+}
+
+#[tokio::test]
+async fn paused_job_lists_no_next_fires_and_removal_stands_apart() {
+    let world = World::with_jobs().await;
+    let job = "n/orders/jobs/report";
+    let page = world.get(&format!("/{job}")).await.text;
+    assert!(
+        page.contains("<li class=\"apart\"><a href=\"../../../n/orders/jobs/report/act/shut-down"),
+        "{page}"
+    );
+    assert!(page.contains("id=\"fresh\" class=\"fresh off\""), "{page}");
+    world.post("/n/orders/jobs/report/act/pause", "why=hold").await;
+    world.until(job, |page| page.contains("No fire starts while all servers")).await;
+}

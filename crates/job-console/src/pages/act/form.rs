@@ -32,7 +32,7 @@ pub(super) async fn show(request: PageRequest) -> Answer<Response> {
 }
 
 fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body> {
-    let effect = match target.change() {
+    let (has_effect, effect) = match target.change() {
         Some(change) => {
             let mut report = Report::default();
             for job in jobs {
@@ -42,9 +42,12 @@ fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body>
                     Err(error) => report.fail(job.job().as_str(), "job", error),
                 }
             }
-            html! { (moves(cx, target, jobs)) (pauses(cx, target, jobs)) (entries(cx, &report)) }
+            let effect = html! {
+                (moves(cx, target, jobs)) (pauses(cx, target, jobs)) (entries(cx, &report))
+            };
+            (report.has_changed(), effect)
         }
-        None => removal(cx, jobs),
+        None => (true, removal(cx, jobs)),
     };
     let lang = cx.lang();
     let word = target.operation.word();
@@ -53,7 +56,7 @@ fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body>
             h1 #act-title tabindex="-1" { (lang.act_title(word)) (cx.lang().colon()) (heading(cx, target)) }
             p.sub { (lang.act_effect(word)) }
             (effect)
-            (form(cx, target, jobs))
+            @if has_effect { (form(cx, target, jobs)) } @else { (leave(cx, target)) }
         }
     };
     Ok(Body {
@@ -233,6 +236,15 @@ fn form(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
                 button.primary type="submit" { (lang.act_title(target.operation.word())) }
                 a.button href=(cx.here(&target.page())) data-close { (lang.cancel()) }
             }
+        }
+    }
+}
+
+/// Returns the way back from an operation without effect, which needs no reason.
+fn leave(cx: &Cx<'_>, target: &Target) -> Markup {
+    html! {
+        div.acts {
+            a.button href=(cx.here(&target.page())) data-close { (cx.lang().back()) }
         }
     }
 }
