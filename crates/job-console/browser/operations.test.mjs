@@ -108,9 +108,9 @@ async function attempt(page, way, [, place, end, confirmed], why) {
   if (isDialog) await way.follow(page, selector)
   else await Promise.all([page.waitForNavigation(), way.follow(page, selector)])
   const form = isDialog ? 'dialog[open]' : 'main'
-  // A page without a form says why there is nothing to do.
-  if (!isDialog && !(await page.$('main #act-why'))) return NOTHING
-  await page.waitForSelector(`${form} #act-why`)
+  if (isDialog) await page.waitForSelector('dialog[open] #act-title')
+  // An operation without a form says why there is nothing to do.
+  if (!(await page.$(`${form} #act-why`))) return NOTHING
   await way.type(page, `${form} [name=why]`, why)
   if (confirmed) {
     await way.type(page, `${form} [name=name]`, confirmed)

@@ -122,12 +122,13 @@ impl FireFacts {
 
 impl OrphanFacts {
     fn outcome(&self) -> (FireOutcome, Option<String>) {
-        let next = if self.failover {
-            "another instance takes the run over"
+        // Without failover the run ends, and the record of the item has this outcome.
+        let (outcome, next) = if self.failover {
+            (FireOutcome::orphaned(), "another instance takes the run over")
         } else {
-            "the run is not taken over"
+            (FireOutcome::new(Outcome::Interrupted.as_str()), "the run is not taken over")
         };
-        (FireOutcome::orphaned(), Some(format!("the holder {} is gone; {next}", self.holder)))
+        (outcome, Some(format!("the holder {} is gone; {next}", self.holder)))
     }
 }
 
@@ -274,7 +275,7 @@ mod tests {
             (
                 "holder lost without failover",
                 vec![orphan("a", false)],
-                "orphaned",
+                "interrupted",
                 Some("the holder a is gone; the run is not taken over"),
             ),
             (

@@ -11,7 +11,7 @@ use coordination::Outcome;
 /// | the words of [`Outcome`] | the last run was completed with this outcome | yes [^1] |
 /// | `running` | a run has begun, and this store has no end of it | no |
 /// | `unknown` | a run is over, and this store has no end of it [^2] | no |
-/// | `orphaned` | the holder is gone; the reason names the next step | only without failover |
+/// | `orphaned` | the holder is gone, and another instance takes the run over | no |
 /// | `missed` | missed fire; the reason says why | yes |
 /// | `misfired` | the fire met a busy item; the next run of source `MISFIRE` stands for it | yes |
 /// | `gap` | no instance ran the fires up to `gap_until`, or gave a reason | yes [^3] |

@@ -3,7 +3,8 @@
 use crate::support;
 
 use operations::{
-    FireNeed, MovePlan, Scope, WhatIf, WhyNot, next_fires, plan_moves, why_item_not_running,
+    FireNeed, MovePlan, Scope, WhatIf, WhyNot, diagnose, next_fires, plan_moves,
+    why_item_not_running,
     why_not_running,
 };
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
@@ -100,7 +101,7 @@ async fn reasons_are_ordered_by_importance() {
     ];
     assert_eq!(why_item_not_running(&world.now(), ShardingItem::new(3), noon()), expected);
     let servers = vec![format!("server 10.0.0.1 is paused ({})", said("pause"))];
-    let paused = WhyNot::Paused { servers, all: true };
+    let paused = WhyNot::Paused { servers, all: true, items: 4 };
     assert_eq!(why_not_running(&world.now(), noon()), [paused, next(FireNeed::ServerResumed)]);
     let none = why_item_not_running(&world.now(), ShardingItem::new(4), noon());
     assert_eq!(none, [WhyNot::NoSuchItem]);
@@ -167,12 +168,37 @@ async fn pause_of_one_server_is_a_reason_beside_running_servers() {
     world.operations().pause(&one, &by()).await.unwrap();
     let reasons = why_not_running(&world.now(), noon());
     let said = "server 10.0.0.2 is paused (pause by anna at 2024-02-29T12:00:00Z: release 12)";
-    let expected = WhyNot::Paused { servers: vec![said.to_owned()], all: false };
+    let expected = WhyNot::Paused { servers: vec![said.to_owned()], all: false, items: 2 };
     assert_eq!(reasons[0], expected, "{reasons:?}");
+    assert!(reasons[0].to_string().contains("their items do not start"), "{}", reasons[0]);
     assert!(!reasons.iter().any(|why| matches!(why, WhyNot::WaitsForFire { .. })), "{reasons:?}");
     let brief = operations::job_brief(&world.now());
     let shown = (brief.status, brief.paused_servers, brief.live_servers);
     assert_eq!(shown, (operations::JobState::Ok, 1, 2));
+    let found = diagnose(&world.now(), None, noon());
+    assert!(found[0].text.starts_with("items of these servers do not start: "), "{found:?}");
+}
+
+/// A disablement moves the items away, and the pause that is put back does not bring them back.
+#[tokio::test(start_paused = true)]
+async fn paused_server_without_items_holds_no_item_back() {
+    let world = World::new();
+    let _members =
+        [world.member(1, every_ten_seconds()).await, world.member(2, every_ten_seconds()).await];
+    world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+    let (one, operations) = (Scope::of_both(job(), ip(2)), world.operations());
+    operations.pause(&one, &by()).await.unwrap();
+    operations.disable(&one, &by()).await.unwrap();
+    world.until("the other to own all items", |job| shared_by(job, &[1])).await;
+    operations.enable(&one, &by()).await.unwrap();
+    let reasons = why_not_running(&world.now(), noon());
+    assert!(
+        matches!(reasons[0], WhyNot::Paused { all: false, items: 0, .. })
+            && reasons[0].to_string().contains("all items start on the others"),
+        "{reasons:?}"
+    );
+    let found = diagnose(&world.now(), None, noon());
+    assert!(found[0].text.contains("all items start on the others"), "{found:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -188,6 +214,12 @@ async fn disabled_server_is_a_reason_beside_running_servers() {
     let expected = WhyNot::ServersDisabled { servers: vec![said.to_owned()] };
     assert_eq!(reasons[0], expected, "{reasons:?}");
     assert!(reasons[0].to_string().contains("their instances get no items"), "{reasons:?}");
+
+    world.fail(&[0]);
+    let failed = |job: &operations::JobSnapshot| operations::job_brief(job).failing_items == 1;
+    let reasons = why_not_running(&world.until("a failed run", failed).await, noon());
+    assert!(matches!(reasons[0], WhyNot::Failing { .. }), "a failure comes first: {reasons:?}");
+    assert!(reasons.contains(&expected), "{reasons:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -69,6 +69,11 @@ impl Runs {
     pub(crate) fn is_flapping(self) -> bool {
         self.failed >= 2 && self.succeeded > 0
     }
+
+    /// Returns true if more than half of the runs failed.
+    pub(crate) fn fails_mostly(self) -> bool {
+        self.failed > self.succeeded
+    }
 }
 
 /// Fires of one job, with all items of each but the one that [`JobFires::is_cut`] marks.

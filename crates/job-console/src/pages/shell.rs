@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 
+use super::act::act_title;
 use super::assets;
 use super::cx::{Age, Cx};
 use super::locale::Lang;
@@ -218,8 +219,14 @@ fn namespace_switch(cx: &Cx<'_>, namespace: &str) -> Markup {
 /// Returns the age of the data. It is a live fragment.
 fn fresh(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
+    let class = match (cx.age, cx.is_stream) {
+        (Age::Current, true) => "fresh ok",
+        // The script makes it live, if the page has a stream.
+        (Age::Current, false) => "fresh off",
+        (Age::Loading | Age::Stale(_), _) => "fresh warn",
+    };
     let element = html! {
-        span #fresh class=(if cx.age == Age::Current { "fresh ok" } else { "fresh warn" })
+        span #fresh class=(class)
             title=(lang.age_of_data()) {
             @match cx.age {
                 Age::Current => {
@@ -288,8 +295,10 @@ fn navigation(cx: &Cx<'_>, section: Section) -> Markup {
 /// Returns the result of the operation that has led to this page.
 fn changed(cx: &Cx<'_>) -> Markup {
     let Some(n) = cx.address.number("changed") else { return html! {} };
+    let operation = cx.address.value("did").and_then(|word| act_title(cx.lang(), word));
     html! {
-        p.why.good role="status" {
+        p #result.why.good role="status" tabindex="-1" {
+            @if let Some(title) = operation { b { (title) } (cx.lang().colon()) }
             (cx.lang().n_changed(n)) " " a href=(cx.here("audit")) { (cx.lang().see_audit()) }
         }
     }

@@ -56,6 +56,11 @@ async fn edited_configuration_is_shown_then_written_and_can_be_restored() {
     let row =
         "<code>cron</code></th><td class=\"text\"><del><code>&quot;0 0 2 * * ?&quot;</code></del>";
     assert!(preview.text.contains(row), "{}", preview.text);
+    let fires = preview.text.split("Next fires now").nth(1).expect("the schedule changes");
+    let (now, after) = fires.split_once("Next fires after the change").unwrap();
+    // Both are in the zone of the job.
+    assert_eq!(now.matches("02:00:00</time>").count(), 3, "{now}");
+    assert_eq!(after.matches("04:30:00</time>").count(), 3, "{after}");
     // The preview has changed nothing.
     let before = world.job("report").await.config().unwrap().clone();
     assert_eq!(before.cron.as_deref(), Some("0 0 2 * * ?"));
@@ -137,7 +142,18 @@ async fn invalid_values_are_named_beside_their_controls_and_nothing_is_written()
         let fault = answer.text.split(&format!("id=\"fault-{field}\"")).nth(1);
         let fault = fault.unwrap_or_else(|| panic!("{field}: {}", answer.text));
         assert!(fault.split("</p>").next().unwrap().contains(valid), "{field}: {fault}");
-        assert!(answer.text.contains(&format!("aria-describedby=\"fault-{field}\"")), "{field}");
+        let described_by = format!("aria-describedby=\"fault-{field} example-{field}\"");
+        assert!(answer.text.contains(&described_by), "{field}: {}", answer.text);
+    }
+    // All faults are named at once: those of values that cannot be read, and of checks.
+    let wrong =
+        [("jitter", "soon"), ("cron", "every day"), ("strategy", "dice"), ("catch_up", "5")];
+    let changes: Vec<_> = [("step", "preview")].into_iter().chain(wrong).collect();
+    let answer = world.post(EDIT, &form_of(&form, &changes)).await;
+    assert_eq!(faults(&answer.text), [""; 0]);
+    for (field, _) in wrong {
+        let count = answer.text.matches(&format!("id=\"fault-{field}\"")).count();
+        assert_eq!(count, 1, "{field}: {}", answer.text);
     }
     let preview = form_of(&form, &[("step", "preview"), ("cron", "0 30 4 * * ?")]);
     let preview = world.post(EDIT, &preview).await.text;

@@ -157,7 +157,7 @@ async fn each_fire_has_one_outcome_in_any_order_of_writes(store: &TestStore) {
             (
                 2,
                 20,
-                text("orphaned"),
+                text("interrupted"),
                 "NORMAL",
                 4,
                 ip1.clone(),

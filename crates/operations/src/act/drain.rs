@@ -10,8 +10,9 @@ use sharding::InstanceId;
 use tokio::time::Instant;
 
 use super::{Scope, servers};
+use crate::held::DRAIN;
 use crate::snapshot::runner;
-use crate::{By, Error, Operations, Report, Result};
+use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 /// Way in which a drain stops new runs on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +69,16 @@ const AT_A_TIME: usize = 16;
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 impl Operations {
+    /// Disables servers as [`disable`](Self::disable), recorded as the begin of a drain, and does not
+    /// wait for its end.
+    ///
+    /// # Errors
+    /// As [`disable`](Self::disable).
+    pub async fn begin_drain(&self, scope: &Scope, by: &By) -> Result<Report> {
+        let plan = |job: &JobSnapshot| Ok(servers::disable(job, scope));
+        self.change_all(scope, DRAIN, by, plan).await
+    }
+
     /// Disables or pauses a server for a job, and waits until its runs have ended.
     ///
     /// With [`DrainMode::Disable`] it also waits until the items have other owners. No run is
@@ -147,7 +158,7 @@ impl Operations {
 
     async fn hold_back(&self, scope: &Scope, mode: DrainMode, by: &By) -> Result<Report> {
         match mode {
-            DrainMode::Disable => self.disable(scope, by).await,
+            DrainMode::Disable => self.begin_drain(scope, by).await,
             DrainMode::Pause => self.pause(scope, by).await,
         }
     }

@@ -36,13 +36,17 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
         return reasons;
     }
     reasons.extend(of_members(job));
-    reasons.extend(of_paused(job));
-    reasons.extend(of_disabled(job));
+    let (all, some): (Vec<_>, Vec<_>) =
+        of_paused(job).into_iter().partition(|why| matches!(why, WhyNot::Paused { all: true, .. }));
+    reasons.extend(all);
     let future = future_fires(job, now);
     let shown = future.iter().take(MAX_ITEMS);
     reasons.extend(shown.map(|(item, fire)| future_fire(job, *item, *fire)));
     reasons.extend(failing(job, failing_items(job), job.items().len()));
     reasons.extend(late(&future, first_due_fire(job, None), now));
+    // The other servers run the job: what fails or is late there is more important.
+    reasons.extend(some);
+    reasons.extend(of_disabled(job));
     reasons.extend(last_gap(job, &job.items(), now));
     with_schedule(reasons, job, now)
 }
@@ -180,7 +184,8 @@ fn held_back(job: &JobSnapshot, id: &InstanceId) -> Option<String> {
 fn of_paused(job: &JobSnapshot) -> Option<WhyNot> {
     let live = LiveServers::of(job);
     let servers: Vec<_> = live.paused.iter().filter_map(|ip| held::held_back(job, ip)).collect();
-    (!servers.is_empty()).then(|| WhyNot::Paused { servers, all: live.is_paused() })
+    let items = live.paused_items(job);
+    (!servers.is_empty()).then(|| WhyNot::Paused { servers, all: live.is_paused(), items })
 }
 
 fn of_disabled(job: &JobSnapshot) -> Option<WhyNot> {

@@ -45,8 +45,11 @@ pub enum WhyNot {
     Paused {
         /// Paused servers with live instances: state, and last recorded change.
         servers: Vec<String>,
-        /// True if no other server has live instances, so that no item of the job starts.
+        /// True if no other server is enabled and has live instances, so that no item of the job
+        /// starts.
         all: bool,
+        /// Number of items that the paused servers own.
+        items: usize,
     },
     /// Some servers are disabled: the items are assigned to the instances of the others.
     ServersDisabled {
@@ -206,7 +209,7 @@ impl fmt::Display for WhyNot {
             Self::NoAvailableInstance { servers } => {
                 write!(f, "no instance is available: {}", servers.join("; "))
             }
-            Self::Paused { servers, all } => paused(f, servers, *all),
+            Self::Paused { servers, all, items } => paused(f, servers, *all, *items),
             Self::ServersDisabled { servers } => {
                 let servers = servers.join("; ");
                 write!(f, "some servers are disabled, and their instances get no items: {servers}")
@@ -270,11 +273,13 @@ fn no_process_with_template(
     }
 }
 
-fn paused(f: &mut fmt::Formatter<'_>, servers: &[String], all: bool) -> fmt::Result {
-    f.write_str(if all {
-        "all servers are paused, and no item starts until one is resumed"
-    } else {
-        "some servers are paused, and their items do not start until they are resumed"
+fn paused(f: &mut fmt::Formatter<'_>, servers: &[String], all: bool, items: usize) -> fmt::Result {
+    f.write_str(match (all, items) {
+        (true, _) => "all servers are paused, and no item starts until one is resumed",
+        (false, 0) => "some servers are paused, and own no items: all items start on the others",
+        (false, _) => {
+            "some servers are paused, and their items do not start until they are resumed"
+        }
     })?;
     write!(f, ": {}", servers.join("; "))
 }

@@ -81,21 +81,25 @@ fn heading(cx: &Cx<'_>, job: &JobLine) -> Markup {
 }
 
 fn more_acts(cx: &Cx<'_>, name: &str) -> Markup {
-    let rows = [
+    let allowed = |rows: &[(Permission, &'static str)]| {
+        let rows = rows.iter().filter(|row| cx.may(row.0, Some(name)));
+        rows.map(|(_, word)| *word).collect::<Vec<_>>()
+    };
+    let of_runs = allowed(&[
         (Permission::Run, "rerun"),
         (Permission::Disable, "disable"),
         (Permission::Disable, "enable"),
-        (Permission::ShutDown, "shut-down"),
-        (Permission::Remove, "remove"),
-    ];
-    let allowed: Vec<_> = rows.iter().filter(|row| cx.may(row.0, Some(name))).collect();
+    ]);
+    let of_instances =
+        allowed(&[(Permission::ShutDown, "shut-down"), (Permission::Remove, "remove")]);
+    let (first_apart, all) = (of_runs.len(), [of_runs, of_instances].concat());
     html! {
-        @if !allowed.is_empty() {
+        @if !all.is_empty() {
             details.menu {
                 summary { span.hidden { (cx.lang().more_operations()) } span aria-hidden="true" { "⋯" } }
                 ul {
-                    @for (_, word) in allowed {
-                        li {
+                    @for (n, word) in all.into_iter().enumerate() {
+                        li .apart[n == first_apart && n > 0] {
                             a href={ (cx.job(name)) "/act/" (word) } data-dialog {
                                 (cx.lang().act_title(word)) "…"
                             }

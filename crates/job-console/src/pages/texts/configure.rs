@@ -16,6 +16,9 @@ messages! {
     edit_again() "Edit again" | "继续编辑";
     not_valid() "is not valid:" | "无效：";
     field() "Field" | "字段";
+    for_example() "For example" | "例如";
+    fires_before() "Next fires now" | "当前的下次触发";
+    fires_after() "Next fires after the change" | "更改后的下次触发";
     present_value() "Present value" | "当前值";
     new_value() "New value" | "新值";
     changed_meanwhile()

@@ -2,13 +2,16 @@
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
 //! changed configurations · `alerts`, `timeline`, `transfer`, `verification` those of these pages ·
-//! `events` the sentences of events · this file the words of states and kinds.
+//! `events` and `effects` the sentences of other crates, by `patterns` · this file the words of states
+//! and kinds.
 
 mod acts;
 mod alerts;
 mod configure;
+mod effects;
 mod events;
 mod messages;
+mod patterns;
 mod timeline;
 mod transfer;
 mod verification;
@@ -89,6 +92,7 @@ impl Lang {
             Attention::NoInstance => self.pick("no instance", "无实例"),
             Attention::Resharding => self.pick("resharding", "重新分片"),
             Attention::Paused => self.pick("paused", "已暂停"),
+            Attention::PartlyPaused => self.pick("partly paused", "部分暂停"),
             _ => self.pick("needs attention", "需要关注"),
         }
     }
@@ -104,6 +108,7 @@ impl Lang {
             Attention::NoInstance => self.pick("Why does it not run?", "为什么不运行？"),
             Attention::Resharding => self.pick("Why does it reshard?", "为什么重新分片？"),
             Attention::Paused => self.pick("Why is it paused?", "为什么暂停？"),
+            Attention::PartlyPaused => self.pick("Why is it partly paused?", "为什么部分暂停？"),
             _ => self.pick("Why is it in this state?", "为什么处于此状态？"),
         }
     }
@@ -119,7 +124,7 @@ impl Lang {
             "disabled" => self.pick("disabled", "已禁用"),
             "running" => self.pick("running", "运行中"),
             "unknown" => self.pick("unknown", "未知"),
-            "orphaned" => self.pick("orphaned", "等待接管"),
+            "orphaned" => self.orphaned(),
             "missed" => self.pick("missed", "漏掉"),
             "misfired" => self.pick("misfired", "错过触发"),
             "gap" => self.pick("gap", "空档"),
