@@ -12,7 +12,7 @@ use super::gantt::spark;
 use super::items::{grid, one_item, sum};
 use super::request::followed;
 use crate::access::Permission;
-use crate::pages::cx::{Cx, is_held_back};
+use crate::pages::cx::Cx;
 use crate::pages::history::Past;
 use crate::pages::query::encoded;
 use crate::pages::reasons;
@@ -226,7 +226,7 @@ fn conditions(
 }
 
 fn next(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
-    if is_held_back(line) {
+    if line.status.fire_need().is_some() {
         return html! { p.dim { (cx.lang().no_fire_starts()) } };
     }
     let fires = job.config().and_then(|config| next_fires(config, cx.now, 3).ok());
