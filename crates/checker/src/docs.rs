@@ -79,6 +79,15 @@ pub(crate) struct Request {
     pub(crate) parameter: Option<Name>,
 }
 
+/// A request to cancel the run of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cancel {
+    pub(crate) token: u64,
+    by: Name,
+    why: Name,
+    at: i64,
+}
+
 impl Run {
     /// Returns the first and the last fire that the run stands for.
     pub(crate) fn span(&self) -> (i64, i64) {
@@ -109,6 +118,7 @@ pub(crate) struct Ledger {
     pub(crate) previous: Option<i64>,
     pub(crate) misfire: Option<Range>,
     pub(crate) request: Option<Request>,
+    pub(crate) cancel: Option<Cancel>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) disabled: bool,
     gaps: [Option<Gap>; MAX_GAPS],
@@ -117,6 +127,12 @@ pub(crate) struct Ledger {
 impl Ledger {
     pub(crate) fn is_busy(&self) -> bool {
         self.run.is_some()
+    }
+
+    /// Returns the request to cancel the run, or the one that it ended by. A request for another
+    /// token is void.
+    pub(crate) fn cancel_request(&self) -> Option<Cancel> {
+        self.cancel.filter(|cancel| cancel.token == self.token)
     }
 
     /// Returns true if the record lists the fire in a gap.
@@ -139,6 +155,7 @@ struct LedgerDoc {
     previous: Option<i64>,
     misfire: Option<Range>,
     request: Option<RequestDoc>,
+    cancel: Option<CancelDoc>,
     outcome: Option<Outcome>,
     #[serde(default)]
     disabled: bool,
@@ -151,6 +168,14 @@ struct RequestDoc {
     id: String,
     at: i64,
     parameter: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CancelDoc {
+    token: u64,
+    by: String,
+    why: String,
+    at: i64,
 }
 
 /// Parses a ledger record.
@@ -176,6 +201,12 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         at: request.at,
         parameter: request.parameter.as_deref().map(|text| names.of(text)),
     });
+    let cancel = doc.cancel.map(|CancelDoc { token, by, why, at }| Cancel {
+        token,
+        by: names.of(&by),
+        why: names.of(&why),
+        at,
+    });
     let mut gaps = [None; MAX_GAPS];
     if doc.gaps.len() > MAX_GAPS {
         return Err(format!(
@@ -190,6 +221,7 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         state: doc.state,
         run,
         request,
+        cancel,
         token: doc.token,
         config: doc.config,
         last: doc.last,

@@ -25,6 +25,7 @@ pub enum Property {
     S11,
     S12,
     S13,
+    S15,
     L0,
     L1,
     L2,
@@ -36,7 +37,7 @@ pub enum Property {
 }
 
 /// Each property with its id and its promise.
-const TABLE: [(Property, &str, &str); 24] = [
+const TABLE: [(Property, &str, &str); 25] = [
     (Property::S1, "S1", "claims of an item are ordered by token; no claim replaces a running one"),
     (Property::S1a, "S1a", "a claimed fire is never claimed again, and never run twice"),
     (Property::S1b, "S1b", "the resource accepts no effect of a superseded token"),
@@ -53,6 +54,11 @@ const TABLE: [(Property, &str, &str); 24] = [
     (Property::S11, "S11", "a run sees the one configuration that its claim checked"),
     (Property::S12, "S12", "a graceful leave leaves no run to take over"),
     (Property::S13, "S13", "a once-per-cluster callback is called once, and not too early"),
+    (
+        Property::S15,
+        "S15",
+        "a run to be cancelled is not run again, and no other ends as cancelled",
+    ),
     (Property::L0, "L0", "no fire is missed or late without a cause"),
     (Property::L1, "L1", "every item belongs to a live instance on an enabled server"),
     (Property::L2, "L2", "every orphaned run is taken over"),

@@ -7,8 +7,8 @@ use clap::{FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "console")]
 use crate::commands::console;
 use crate::commands::{
-    apply, bench, config, context, create, doctor, drain, health, history, hold, init, leave, list,
-    look, man, plan, run_now, transfer, verify, watch_expectations, why, worker,
+    apply, bench, cancel, config, context, create, doctor, drain, health, history, hold, init,
+    leave, list, look, man, plan, run_now, transfer, verify, watch_expectations, why, worker,
 };
 use crate::connect::ConnectArguments;
 use crate::examples::program;
@@ -67,6 +67,8 @@ pub(crate) enum Command {
     Trigger(run_now::TriggerArguments),
     /// Run the items now whose last run failed
     Rerun(run_now::RerunArguments),
+    /// Cancel runs: they end, and no instance runs them again
+    Cancel(cancel::CancelArguments),
     /// Pause servers: their items stay, but start nothing
     Pause(hold::PauseArguments),
     /// Resume paused servers

@@ -33,6 +33,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ejob explain max_time_diff", "type, default and example of a key"),
     ("ejob trigger report --items 0,2-3 --parameter full --wait 1m --why \"a new export\"", ""),
     ("ejob rerun import --wait 30s --why \"the disk has room again\"", ""),
+    ("ejob cancel report --items 3 --why \"item 3 hangs\"", ""),
+    ("ejob cancel report --all --dry-run", "which runs would be cancelled"),
     ("ejob pause report --why \"bad input; ask anna before resuming\"", ""),
     ("ejob resume report --why \"input repaired\"", ""),
     ("ejob disable report --items 3 --why \"item 3 has bad data\"", ""),

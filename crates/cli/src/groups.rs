@@ -5,7 +5,7 @@ use clap::builder::StyledStr;
 
 /// Purposes with their commands, in the order of the help.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Jobs", &["jobs", "job", "top", "next", "trigger", "rerun", "create", "remove"]),
+    ("Jobs", &["jobs", "job", "top", "next", "trigger", "rerun", "cancel", "create", "remove"]),
     (
         "Instances and servers",
         &[

@@ -206,6 +206,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Dump(given) => given.run(cx).await,
         Command::Trigger(given) => given.run(cx).await,
         Command::Rerun(given) => given.run(cx).await,
+        Command::Cancel(given) => given.run(cx).await,
         Command::Pause(given) => given.run(cx).await,
         Command::Resume(given) => given.run(cx).await,
         Command::Disable(given) => given.run(cx).await,

@@ -390,6 +390,18 @@ fn wrong_command_line_is_one_error_line() {
             &format!("invalid value '5' for '--wait <TIME>': {DURATION}"),
         ),
         (
+            "no reason to cancel",
+            &["cancel", "a", "--all"],
+            2,
+            "--why is missing; give a reason, such as cancel --why \"release 12\"",
+        ),
+        (
+            "fire to cancel",
+            &["cancel", "a", "--fire", "noon"],
+            2,
+            "invalid value 'noon' for '--fire <TIME>': valid is a time such as 2024-02-29T12:00:00Z, or 2024-02-29T20:00:00+08:00",
+        ),
+        (
             "no reason",
             &["pause", "a"],
             2,
@@ -832,6 +844,7 @@ const LINES: [&[&str]; 28] = [
     &["dump", "a"],
     &["trigger", "a"],
     &["rerun", "a"],
+    &["cancel", "a", "--all", "--why", "x"],
     &["pause", "a", "--why", "x"],
     &["resume", "a"],
     &["disable", "a", "--why", "x"],
@@ -1039,6 +1052,8 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
         ("instances", &["instances", "--job", "b"], 4, none),
         ("trigger", &["trigger", "b"], 4, none),
         ("rerun", &["rerun", "b"], 4, none),
+        ("cancel", &[&["cancel", "b", "--all"], &why[..]].concat(), 4, none),
+        ("preview of a cancellation", &["cancel", "b", "--all", "--dry-run"], 4, none),
         ("pause", &[&["pause", "b"], &why[..]].concat(), 4, none),
         ("resume", &["resume", "b"], 4, none),
         ("disable", &[&["disable", "b"], &why[..]].concat(), 4, none),
@@ -1077,6 +1092,12 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
         (
             "items to run",
             &["trigger", "a", "--items", "0-2"],
+            4,
+            "job a has no item 2; it has 2 items, counted from 0",
+        ),
+        (
+            "items to cancel",
+            &[&["cancel", "a", "--items", "1-2"], &why[..]].concat(),
             4,
             "job a has no item 2; it has 2 items, counted from 0",
         ),

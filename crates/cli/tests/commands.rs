@@ -230,6 +230,19 @@ async fn target_left_alone_is_a_failure_unless_it_is_as_wanted() {
 }
 
 #[tokio::test]
+async fn cancellation_says_that_nothing_runs() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let preview = world.ejob(&["cancel", "report", "--all", "--dry-run"]).await;
+    let nothing = "left alone: report, job: no run is unfinished\n";
+    assert_eq!(preview.out, format!("{nothing}nothing was changed\n"), "{preview:?}");
+    let all = world.ejob(&signed(&["cancel", "report", "--all"])).await;
+    assert_eq!((all.exit, &*all.out), (Exit::Partly, nothing), "{all:?}");
+    let item = world.ejob(&signed(&["cancel", "report", "--item", "1"])).await;
+    assert_eq!(item.out, "left alone: report, item 1: it does not run\n", "{item:?}");
+}
+
+#[tokio::test]
 async fn manual_run_gets_its_parameter() {
     let world = World::new();
     let _members = world.shared().await;

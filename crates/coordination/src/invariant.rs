@@ -13,7 +13,7 @@ use crate::plan::{Authority, Plan, Step};
 use crate::view::JobView;
 use crate::view::holder::HolderState;
 use crate::wire::NodeKind;
-use crate::{Ledger, OnceStage, Run, RunSource};
+use crate::{Ledger, OnceStage, Outcome, Run, RunSource};
 
 /// A plan and the inputs that it was planned from.
 pub(crate) struct Decision<'a> {
@@ -58,7 +58,7 @@ const OF_PLANS: [(&str, OfPlan); 4] = [
 ];
 
 /// Invariants of each record that a plan changes.
-const OF_RECORDS: [(&str, OfRecord); 8] = [
+const OF_RECORDS: [(&str, OfRecord); 9] = [
     ("S1: the token of an item never decreases, and a claim raises it", token_rises),
     ("S1a: the last fire of an item never decreases", last_fire_rises),
     ("S2: an instance claims items that it owns", claims_own_items),
@@ -67,6 +67,7 @@ const OF_RECORDS: [(&str, OfRecord); 8] = [
     ("S7: only the holder ends a run whose session may live", ends_own_or_lost_runs),
     ("S10: a claim checks that no operator has disabled the server", checks_server),
     ("S11: a claim checks the configuration that its record names", checks_configuration),
+    ("S15: a run to be cancelled is not continued, and no other run ends as cancelled", cancels),
 ];
 
 /// Returns the first promise that a decision breaks.
@@ -142,6 +143,20 @@ fn checks_configuration(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let mut checks = decision.plan.steps.iter().filter(|step| step.is_check());
     let checked = checks.find(|step| step.node == NodeKind::Config);
     checked.is_some_and(|step| step.expected() == change.after.config)
+}
+
+/// A run whose cancellation is requested stays as it is or ends, and an interrupted one ends as
+/// cancelled. No other run does.
+fn cancels(_: &Decision<'_>, change: &Change<'_>) -> bool {
+    let Change { before, after, .. } = change;
+    let Some(run) = before.run() else { return true };
+    let ends = after.run().is_none();
+    let is_cancelled = ends && after.outcome == Some(Outcome::Cancelled);
+    match before.cancels() {
+        None => !is_cancelled,
+        Some(_) if ends => after.outcome != Some(Outcome::Interrupted),
+        Some(_) => after.state == before.state && after.run() == Some(run),
+    }
 }
 
 fn leader_checks_term(decision: &Decision<'_>) -> bool {

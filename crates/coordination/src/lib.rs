@@ -25,7 +25,8 @@ pub use java::settings::{
 pub use local::Phase;
 pub use operator::OperatorStep;
 pub use protocol::audit::{AuditLog, AuditRecord};
-pub use protocol::command::{Command, InterruptReason, StartItem};
+pub use protocol::cancel_request::CancelRequest;
+pub use protocol::command::{CancelItem, Command, InterruptReason, StartItem};
 pub use protocol::duty::Duty;
 pub use protocol::event::{Event, Reply, Ticket};
 pub use protocol::failure_reason::{FailureReason, MAX_FAILURE_REASON_BYTES};

@@ -91,6 +91,16 @@ pub enum OperatorStep {
         /// Version of its node.
         version: Version,
     },
+    /// Replaces the record of an item by one with a request to cancel its run. See
+    /// [`Ledger::with_cancel_request`].
+    RequestCancel {
+        /// The item.
+        item: ShardingItem,
+        /// The new record.
+        ledger: Box<Ledger>,
+        /// Version of its node.
+        version: Version,
+    },
     /// Replaces the log of former configurations.
     SetFormerConfigs {
         /// The new log.
@@ -131,6 +141,13 @@ impl fmt::Display for OperatorStep {
                 Some(last) => write!(f, "set the last fire of item {item} back to {last}"),
                 None => write!(f, "clear the last fire of item {item}"),
             },
+            Self::RequestCancel { item, ledger, .. } => {
+                write!(
+                    f,
+                    "request the cancellation of the run of item {item}, token {}",
+                    ledger.token
+                )
+            }
             Self::SetFormerConfigs { .. } => f.write_str("keep the former configuration"),
             Self::SetAudit { .. } => f.write_str("record author and reason"),
         }
@@ -205,7 +222,8 @@ impl Layout {
                 set(self.config_path(), None, wire::encode_config(config))
             }
             OperatorStep::SetClass { class, version } => set(self.root(), *version, class.clone()),
-            OperatorStep::SettleBack { item, ledger, version } => {
+            OperatorStep::SettleBack { item, ledger, version }
+            | OperatorStep::RequestCancel { item, ledger, version } => {
                 let path = self.path(&NodeKind::Ledger(*item));
                 set(path, Some(*version), wire::encode_ledger(ledger))
             }

@@ -20,6 +20,8 @@ pub struct LocalRun {
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,
     pub(crate) kind: RunKind,
+    /// Its code was asked to end, because its record has a request to cancel it.
+    pub(crate) cancelling: bool,
     /// The outcome; `None` while the job's code runs.
     pub outcome: Option<Outcome>,
     /// The reason why it did not succeed.
@@ -55,6 +57,7 @@ impl LocalRun {
             fire,
             source,
             kind: RunKind::of_first_run(source),
+            cancelling: false,
             outcome: None,
             failure: None,
             unseen_after: None,

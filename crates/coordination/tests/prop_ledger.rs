@@ -1,6 +1,8 @@
 //! Property tests of the ledger: its invariants hold after every sequence of steps.
 
-use coordination::{Claimant, FireTime, Ledger, LedgerState, ManualRequest, Outcome, RunSource};
+use coordination::{
+    CancelRequest, Claimant, FireTime, Ledger, LedgerState, ManualRequest, Outcome, RunSource,
+};
 use proptest::prelude::*;
 use reg_center::Version;
 use sharding::InstanceId;
@@ -11,6 +13,7 @@ enum Step {
     Claim(i64, RunSource, u8),
     Request(i64),
     Disable(bool),
+    Cancel,
     Complete,
     Orphan,
     TakeOver(u8),
@@ -34,6 +37,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => (fire.clone(), source, who.clone()).prop_map(|(f, s, w)| Step::Claim(f, s, w)),
         1 => fire.clone().prop_map(Step::Request),
         1 => any::<bool>().prop_map(Step::Disable),
+        1 => Just(Step::Cancel),
         3 => Just(Step::Complete),
         1 => Just(Step::Orphan),
         1 => who.prop_map(Step::TakeOver),
@@ -67,6 +71,10 @@ fn apply(ledger: &Ledger, step: Step) -> Option<Ledger> {
             parameter: None,
         }),
         Step::Disable(disabled) => ledger.with_disabled(disabled),
+        Step::Cancel => {
+            let request = CancelRequest::new(ledger.token, "anna", "wrong month", 0)?;
+            ledger.with_cancel_request(request)
+        }
         Step::Complete => ledger.complete(Outcome::Succeeded, 0),
         Step::Orphan => ledger.orphan(),
         Step::TakeOver(who) => ledger.take_over(&by(who)),
@@ -98,6 +106,12 @@ proptest! {
             if begins && next.running().is_some_and(|run| run.source != RunSource::Failover) {
                 prop_assert!(!ledger.disabled, "a disabled item was claimed");
             }
+            if ledger.cancels().is_some() && next.run().is_some() {
+                prop_assert_eq!(next.run(), ledger.run(), "a run to be cancelled was continued");
+                prop_assert_eq!(next.cancels(), ledger.cancels());
+            }
+            let is_cancelled = next.outcome == Some(Outcome::Cancelled);
+            prop_assert!(!is_cancelled || next.cancel_request().is_some());
             if let Some(range) = next.misfire {
                 prop_assert!(range.first <= range.last && range.count >= 1);
                 prop_assert!(next.state != LedgerState::Retired);

@@ -30,6 +30,7 @@ pub(crate) struct Bulk {
 pub(crate) fn permission(action: JobAction) -> Permission {
     match action {
         JobAction::Run | JobAction::RerunFailed => Permission::Run,
+        JobAction::Cancel => Permission::Cancel,
         JobAction::Pause | JobAction::Resume => Permission::Pause,
         JobAction::Disable | JobAction::Enable => Permission::Disable,
     }

@@ -108,6 +108,35 @@ async fn runs_and_items_are_changed() {
 }
 
 #[tokio::test]
+async fn runs_are_cancelled_after_a_preview() {
+    let site = Site::populated().await;
+    let path = "jobs/long/cancel";
+    let preview = post(&site, path, json!({ "all": true, "dry_run": true })).await.ok();
+    let targets = done(&preview);
+    assert!(!targets.is_empty(), "{}", preview.body);
+    let body = json!({ "all": true, "reason": "wrong month" });
+    let got = post(&site, path, body.clone()).await.ok();
+    assert_eq!(done(&got), targets);
+    assert_eq!(got.body["report"]["records"][0]["act"], "cancel");
+    for (body, found) in [
+        (json!({ "reason": "test" }), "items is absent, fire is absent and all is false"),
+        (
+            json!({ "items": [0], "all": true, "reason": "test" }),
+            "items is given, fire is absent and all is true",
+        ),
+    ] {
+        let detail = post(&site, path, body).await;
+        let detail = detail.problem(400, "invalid-request");
+        assert!(detail.starts_with(found), "{detail}");
+    }
+    let body = json!({ "items": [99], "reason": "test" });
+    post(&site, path, body).await.problem(404, "no-such-target");
+    let body = json!({ "fire": "2024-02-29T12:00:00Z", "reason": "test" });
+    let got = post(&site, path, body).await.ok();
+    assert_eq!(got.body["report"]["left"][0]["target"], "job", "{}", got.body);
+}
+
+#[tokio::test]
 async fn states_of_requested_runs_are_returned_after_a_wait() {
     let site = Site::populated().await;
     let body = json!({ "wait_seconds": 60, "reason": "test" });
@@ -393,7 +422,7 @@ async fn bulk_fails_if_other_jobs_match_than_in_the_dry_run() {
 #[tokio::test]
 async fn each_bulk_action_previews_what_it_does() {
     let site = Site::populated().await;
-    for action in ["run", "rerun-failed", "pause", "resume", "disable", "enable"] {
+    for action in ["run", "rerun-failed", "cancel", "pause", "resume", "disable", "enable"] {
         let path = format!("bulk/{action}");
         let filter = json!({ "text": "report" });
         let body = json!({ "filter": filter, "dry_run": true });

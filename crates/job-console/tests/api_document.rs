@@ -154,6 +154,8 @@ async fn answers_match_the_document() {
         ("jobs/report/run", json!({ "reason": "test", "items": [0] }), 200),
         ("jobs/report/run", json!({ "reason": "" }), 400),
         ("jobs/report/rerun-failed", reason.clone(), 200),
+        ("jobs/long/cancel", json!({ "items": [0], "dry_run": true }), 200),
+        ("jobs/long/cancel", json!({ "reason": "test" }), 400),
         ("jobs/java-3/pause", reason.clone(), 200),
         ("jobs/java-3/resume", reason.clone(), 200),
         ("jobs/report/items/disable", json!({ "reason": "test", "items": [0] }), 200),

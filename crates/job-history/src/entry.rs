@@ -1,6 +1,6 @@
 //! Conversion of a record to rows.
 
-use coordination::{FencingToken, FireTime, JobEvent};
+use coordination::{FencingToken, FireTime, JobEvent, Outcome};
 use lite::{JobRecord, RunReport};
 use sharding::ShardingItem;
 
@@ -122,6 +122,17 @@ fn fire_facts(record: &JobRecord) -> Option<(FireKey, FireFacts)> {
             let facts = FireFacts { run: Some(run), ..none };
             Some((key(*item, *fire), facts.with_end(number, &instance, *outcome)))
         }
+        // The leader reports it for a lost holder, which may have reported nothing but the start.
+        JobEvent::Cancelled { item, fire, source, holder, token, by, why } => {
+            let run = RunFacts {
+                instance: clip(holder.as_str(), 255),
+                ended_ms: Some(at_ms),
+                settled: Some(Outcome::Cancelled.as_str().to_owned()),
+                cause: Some(clip(&format!("cancelled by {by}: {why}"), 4000)),
+                ..run(*source, *token)
+            };
+            Some((key(*item, *fire), FireFacts { run: Some(run), ..none }))
+        }
         JobEvent::Missed { item: Some(item), fire, reason } => {
             let missed = Some(MissedFacts { at_ms, reason: clip(&reason.to_string(), 100) });
             Some((key(*item, *fire), FireFacts { missed, ..none }))
@@ -160,7 +171,9 @@ fn event_row(record: &JobRecord, seq: i64) -> EventRow {
 fn item_and_fire(event: &JobEvent) -> (Option<ShardingItem>, Option<FireTime>) {
     match event {
         JobEvent::Missed { item, fire, .. } => (*item, Some(*fire)),
-        JobEvent::Orphaned { item, fire, .. } => (Some(*item), Some(*fire)),
+        JobEvent::Orphaned { item, fire, .. } | JobEvent::Cancelled { item, fire, .. } => {
+            (Some(*item), Some(*fire))
+        }
         JobEvent::MisfireNoted { item, waiting } => (Some(*item), Some(waiting.last)),
         JobEvent::Gap { item, gap } => (Some(*item), Some(gap.first)),
         JobEvent::Fenced { item, .. } => (Some(*item), None),

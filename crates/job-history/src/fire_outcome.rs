@@ -51,11 +51,12 @@ impl FireOutcome {
     /// assert!(FireOutcome::words().contains(&"timed_out"));
     /// ```
     #[must_use]
-    pub fn words() -> [&'static str; 12] {
-        use Outcome::{Disabled, Failed, Interrupted, Panicked, Succeeded, TimedOut};
-        let [a, b, c, d, e, f] =
-            [Succeeded, Failed, Panicked, TimedOut, Interrupted, Disabled].map(Outcome::as_str);
-        [a, b, c, d, e, f, "running", "unknown", "orphaned", "missed", "misfired", "gap"]
+    pub fn words() -> [&'static str; 13] {
+        use Outcome::{Cancelled, Disabled, Failed, Interrupted, Panicked, Succeeded, TimedOut};
+        let [a, b, c, d, e, f, g] =
+            [Succeeded, Failed, Panicked, TimedOut, Interrupted, Cancelled, Disabled]
+                .map(Outcome::as_str);
+        [a, b, c, d, e, f, g, "running", "unknown", "orphaned", "missed", "misfired", "gap"]
     }
 
     /// Returns `orphaned`.

@@ -53,7 +53,7 @@ impl EventSubscriber for MetricsSubscriber {
             }
             // The report of the run comes before Settled or Fenced, and counts the run.
             JobEvent::Claimed { .. } => gauge!(table::RUNNING, "job" => job).increment(1.0),
-            JobEvent::Settled { .. } => {}
+            JobEvent::Settled { .. } | JobEvent::Cancelled { .. } => {}
             JobEvent::Fenced { .. } => counter!(table::FENCED, "job" => job).increment(1),
             JobEvent::MisfireNoted { .. } => counter!(table::MISFIRES, "job" => job).increment(1),
             JobEvent::Missed { reason, .. } => {

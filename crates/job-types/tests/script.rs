@@ -271,6 +271,39 @@ async fn cancelled_script_ends_with_all_its_descendants() {
 }
 
 #[tokio::test]
+async fn script_that_is_cancelled_from_outside_ends_with_all_its_descendants() {
+    let rows = [
+        (
+            "they clean up on SIGTERM",
+            "trap 'echo tidy >&3; exit' TERM; sh -c 'echo ready >&3; exec sleep 1000' & wait",
+            60,
+            "tidy\n",
+        ),
+        ("they ignore SIGTERM", "trap '' TERM; sleep 1000 & echo ready >&3; wait; wait", 1, ""),
+    ];
+    for (case, command, grace, expected) in rows {
+        let (stage, mut pipe) = (Stage::new(), Pipe::new());
+        let script = pipe.script(command).grace(Duration::from_secs(grace));
+        let handle = started(&stage, &mut pipe, script).await;
+        let mut events = handle.events();
+
+        let items = within("the request", handle.cancel(None, "wrong month")).await.unwrap();
+
+        assert_eq!(items.len(), 1, "{case}");
+        assert_eq!(pipe.end().await.unwrap(), expected, "{case}");
+        let outcome = within("the end of the run", async {
+            while let Some(record) = events.next().await {
+                if let lite::JobEvent::Settled { outcome, .. } = record.event {
+                    return Some(outcome);
+                }
+            }
+            None
+        });
+        assert_eq!(outcome.await, Some(Outcome::Cancelled), "{case}");
+    }
+}
+
+#[tokio::test]
 async fn dropped_run_leaves_no_process() {
     let (stage, mut pipe) = (Stage::new(), Pipe::new());
     let script = pipe.script("trap '' TERM; sleep 1000 & echo ready >&3; wait; wait");

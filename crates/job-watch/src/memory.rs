@@ -188,8 +188,8 @@ impl Memory {
                     failing.token = token;
                 }
             }
-            // Neither shows whether the cause of an earlier failure is gone.
-            Some(Outcome::Interrupted | Outcome::Disabled) | None => {}
+            // None of them shows whether the cause of an earlier failure is gone.
+            Some(Outcome::Interrupted | Outcome::Cancelled | Outcome::Disabled) | None => {}
         }
     }
 

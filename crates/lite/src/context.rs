@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::Checkpoint;
+use crate::cancellation::Cancellation;
 use crate::seams::Seams;
 use crate::wind_down::RunUpdates;
 
@@ -38,7 +39,7 @@ struct Facts {
 impl ShardingContext {
     pub(crate) fn new(
         start: StartItem,
-        cancellation: CancellationToken,
+        cancellation: &Cancellation,
         updates: watch::Receiver<RunUpdates>,
         seams: Seams,
     ) -> Self {
@@ -46,6 +47,7 @@ impl ShardingContext {
         // A configuration with unreadable parameters is rejected before it starts any run.
         let parameter = parameters.ok().and_then(|all| all.get(start.item).map(str::to_owned));
         let run = Arc::new(Facts { start, parameter, seams });
+        let cancellation = cancellation.cancel.clone();
         Self { run, cancellation, attempt: 1, updates }
     }
 
@@ -263,7 +265,7 @@ impl ShardingContext {
     }
 
     /// Returns true if the run should end as soon as possible: at a shutdown, because the session
-    /// is in doubt, or because its timeout has passed.
+    /// is in doubt, because its timeout has passed, or because an operator cancelled it.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()

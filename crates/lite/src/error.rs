@@ -74,6 +74,14 @@ pub enum Error {
         /// Event that was waited for.
         what: String,
     },
+    /// Runs of the job cannot be cancelled. Nothing was written for the item that the reason names.
+    #[error("runs of job {job} cannot be cancelled: {reason}")]
+    CannotCancel {
+        /// The job.
+        job: JobName,
+        /// Fault, and what would be valid.
+        reason: String,
+    },
     /// The registry rejected a request, and would reject it again.
     #[error("job {job}: {act} failed")]
     Registry {
@@ -131,6 +139,7 @@ impl Error {
             | Self::ShutDown
             | Self::Dialect { .. }
             | Self::Deadline { .. }
+            | Self::CannotCancel { .. }
             | Self::Registry { .. }
             | Self::Listen { .. }
             | Self::Stopped { .. } => None,

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use coordination::{FencingToken, FireTime, JobConfig, Outcome, RunSource, StartItem};
+use coordination::{CancelItem, FencingToken, FireTime, JobConfig, Outcome, RunSource, StartItem};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 use tokio::sync::{Semaphore, mpsc, watch};
-use tokio_util::sync::CancellationToken;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
+use crate::cancellation::Cancellation;
 use crate::job_listener::Listeners;
 use crate::run::{EndDetails, Ending, Run, RunRules};
 use crate::runtime::GenerationGuard;
@@ -51,10 +51,8 @@ pub(crate) struct RunningItem {
     pub(crate) began: Timestamp,
     /// Span of all log lines about the run.
     pub(crate) span: Span,
-    /// Asks the job's code to end.
-    cancel: CancellationToken,
-    /// Drops the job's future at its next await.
-    abandon: CancellationToken,
+    /// Cuts the run short.
+    cancellation: Cancellation,
     /// Sends updates to the job's code.
     updates: watch::Sender<RunUpdates>,
 }
@@ -101,12 +99,12 @@ impl Executor {
     ) -> (RunNumber, &RunningItem) {
         let number = self.next;
         self.next += 1;
-        let (cancel, abandon) = (CancellationToken::new(), CancellationToken::new());
+        let cancellation = Cancellation::default();
         let StartItem { item, token, fire, source, .. } = start;
         let holder = start.holder.clone();
         let updates = RunUpdates::at_start(Arc::clone(&start.config));
         let context =
-            ShardingContext::new(start, cancel.clone(), updates.subscribe(), self.seams.clone());
+            ShardingContext::new(start, &cancellation, updates.subscribe(), self.seams.clone());
         let span = item_span(job_span, &context);
         let running = RunningItem {
             item,
@@ -116,13 +114,17 @@ impl Executor {
             holder,
             began,
             span: span.clone(),
-            cancel: cancel.clone(),
-            abandon: abandon.clone(),
+            cancellation: cancellation.clone(),
             updates,
         };
         let (outcome, details) = (Outcome::Interrupted, EndDetails::default());
         let finished = Box::new(FinishedRun { number, item, token, outcome, cause: None, details });
-        let report = Report { finished, span: span.clone(), ends: self.ends.clone() };
+        let report = Report {
+            finished,
+            cancellation: cancellation.clone(),
+            span: span.clone(),
+            ends: self.ends.clone(),
+        };
         let run = Run {
             job: Arc::clone(&self.job),
             context,
@@ -131,8 +133,7 @@ impl Executor {
             rules: self.rules,
             listeners: self.listeners.clone(),
             guard: self.guard.clone(),
-            cancel,
-            abandon,
+            cancellation,
         };
         let task = async move { report.send(run.run_to_end().await) };
         self.seams.spawn.spawn(Box::pin(task.instrument(span)));
@@ -160,15 +161,24 @@ impl Executor {
         }
     }
 
+    /// Asks one run to end, and drops its future after the grace.
+    pub(crate) fn cancel(&self, cancel: &CancelItem) {
+        let runs = self.running.values();
+        for run in runs.filter(|run| (run.item, run.token) == (cancel.item, cancel.token)) {
+            let (by, why) = (cancel.request.by(), cancel.request.why());
+            run.span.in_scope(|| tracing::warn!(by, why, grace = ?self.rules.grace, "cancelling"));
+            run.cancellation.request(Arc::clone(&cancel.request));
+        }
+    }
+
     /// Asks all runs to end.
     pub(crate) fn cancel_all(&self) {
-        self.running.values().for_each(|item| item.cancel.cancel());
+        self.running.values().for_each(|run| run.cancellation.cancel.cancel());
     }
 
     /// Asks all runs to end and drops their futures at their next await.
     pub(crate) fn abandon_all(&self) {
-        self.cancel_all();
-        self.running.values().for_each(|item| item.abandon.cancel());
+        self.running.values().for_each(|run| run.cancellation.abandon());
     }
 }
 
@@ -182,6 +192,7 @@ impl Drop for Executor {
 /// Sends the end of a run exactly once, also if its task is dropped.
 struct Report {
     finished: Box<FinishedRun>,
+    cancellation: Cancellation,
     span: Span,
     ends: mpsc::UnboundedSender<Box<FinishedRun>>,
 }
@@ -196,6 +207,8 @@ impl Report {
 
 impl Drop for Report {
     fn drop(&mut self) {
+        let (outcome, cause) = (self.finished.outcome, self.finished.cause.take());
+        (self.finished.outcome, self.finished.cause) = self.cancellation.name(outcome, cause);
         self.span.record("outcome", self.finished.outcome.as_str());
         if let Some(cause) = &self.finished.cause {
             self.span.record("cause", &cause[..cause.floor_char_boundary(MAX_SPAN_CAUSE)]);

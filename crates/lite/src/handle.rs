@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::driver::Ending;
 use crate::inbox::Request;
 use crate::job_record::Subscribers;
-use crate::seams::{Clock, Elapsed, until};
+use crate::seams::{Elapsed, Seams, until};
 use crate::{ConfigDifference, Error, JobEvents, JobStatus, Result, ShutdownReport};
 
 /// A job of a scheduler in this process. Clones refer to the same job, and dropping all of them
@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     pub(crate) job: JobName,
     pub(crate) differences: Vec<ConfigDifference>,
     pub(crate) subscribers: Arc<Subscribers>,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) seams: Seams,
     pub(crate) join_deadline: Duration,
     pub(crate) ending: OnceLock<Ending>,
 }
@@ -40,6 +40,10 @@ impl JobHandle {
     #[must_use]
     pub fn name(&self) -> &JobName {
         &self.shared.job
+    }
+
+    pub(crate) fn seams(&self) -> &Seams {
+        &self.shared.seams
     }
 
     /// Returns the fields in which the local configuration differed from the stored one at
@@ -168,7 +172,7 @@ impl JobHandle {
     /// # Cancel safety
     /// The future can be dropped, and the method called again.
     pub async fn joined(&self) -> Result<()> {
-        let (clock, waited) = (&*self.shared.clock, self.shared.join_deadline);
+        let (clock, waited) = (&*self.shared.seams.clock, self.shared.join_deadline);
         let deadline = clock.monotonic().saturating_add(waited);
         match until(clock, deadline, self.registered()).await {
             Ok(registered) => registered,

@@ -2,6 +2,8 @@
 
 mod address;
 mod blocking;
+mod cancel;
+mod cancellation;
 mod checkpoint;
 mod clock_check;
 mod commit;

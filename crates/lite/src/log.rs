@@ -44,6 +44,10 @@ fn log(event: &JobEvent) {
             let fire_time = timestamp(*fire);
             debug!(%item, %fire_time, %source, %token, %outcome, "settled");
         }
+        JobEvent::Cancelled { item, fire, token, by, why, .. } => {
+            let fire_time = timestamp(*fire);
+            warn!(%item, %fire_time, %token, by, why, "run cancelled");
+        }
         JobEvent::Fenced { item, token } => warn!(%item, %token, "run had been taken over"),
         JobEvent::MisfireNoted { item, waiting } => debug!(%item, %waiting, "misfire noted"),
         JobEvent::Missed { item, fire, reason } => missed(*item, *fire, *reason),

@@ -10,8 +10,8 @@ use coordination::Outcome;
 use futures_util::FutureExt;
 use tokio::select;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::CancellationToken;
 
+use crate::cancellation::Cancellation;
 use crate::job_listener::{ListenerFault, Listeners};
 use crate::panic_text::{panic_text, with_causes};
 use crate::runtime::{GenerationGuard, NotAdmitted};
@@ -23,7 +23,8 @@ use crate::{FailedIn, Job, JobError, RetryPolicy, RunEnd, ShardingContext};
 pub(crate) struct RunRules {
     /// Timeout of one attempt.
     pub(crate) timeout: Option<Duration>,
-    /// Time between the timeout of an attempt and the dropping of its future.
+    /// Time between the cancellation of an attempt and the dropping of its future: after its
+    /// timeout, or at a request from outside.
     pub(crate) grace: Duration,
     /// Retry policy, if runs are retried.
     pub(crate) retry: Option<RetryPolicy>,
@@ -38,11 +39,12 @@ pub(crate) struct Run {
     pub(crate) listeners: Listeners,
     /// Lets the code and the listeners run only in their own generation of the job.
     pub(crate) guard: Option<Arc<GenerationGuard>>,
-    /// Asks the job's code to end.
-    pub(crate) cancel: CancellationToken,
-    /// Drops the job's future at its next await.
-    pub(crate) abandon: CancellationToken,
+    /// Cuts the run short.
+    pub(crate) cancellation: Cancellation,
 }
+
+/// Cause of the end of code that ignored its cancellation.
+const FUTURE_DROPPED: &str = "its future was dropped";
 
 /// Result of the job's code, or its panic.
 type Ended = Result<Result<(), JobError>, Box<dyn Any + Send>>;
@@ -75,33 +77,44 @@ pub(crate) struct EndDetails {
 
 impl Run {
     pub(crate) async fn run_to_end(self) -> Ending {
-        let abandon = self.abandon.clone();
+        let cancellation = self.cancellation.clone();
+        let (clock, grace) = (Arc::clone(&self.clock), self.rules.grace);
+        let grace_is_over = async {
+            cancellation.requested().await;
+            clock.sleep_until(clock.monotonic().saturating_add(grace)).await;
+        };
         select! {
             biased;
-            () = abandon.cancelled() => Ending::of(Outcome::Interrupted),
-            ending = self.execute() => ending,
+            () = cancellation.abandon.cancelled() => Ending::of(Outcome::Interrupted),
+            ending = self.execute() => return ending,
+            () = grace_is_over => Ending::because(Outcome::Interrupted, FUTURE_DROPPED),
         }
+        .named_by(&cancellation)
     }
 
     /// Calls the listeners around all attempts. `before` uses the place of the first attempt,
     /// `after` that of the last.
     async fn execute(self) -> Ending {
         let Some(mut place) = self.permit().await else {
-            return Ending::of(Outcome::Interrupted);
+            return Ending::of(Outcome::Interrupted).named_by(&self.cancellation);
         };
         if let Some(guard) = &self.guard
-            && let Err(reason) = guard.admit(self.context.instance(), self.cancel.cancelled()).await
+            && let Err(reason) =
+                guard.admit(self.context.instance(), self.cancellation.cancel.cancelled()).await
         {
-            return Ending::not_admitted(&reason);
+            return Ending::not_admitted(&reason).named_by(&self.cancellation);
         }
         let (entered, fault) = self.listeners.before(&self.context).await;
-        let mut ending = match fault {
-            Some(fault) => Ending::failed_before_code(fault, self.cancel.is_cancelled()),
-            None if self.cancel.is_cancelled() && !self.listeners.is_empty() => {
+        let ending = match fault {
+            Some(fault) => {
+                Ending::failed_before_code(fault, self.cancellation.cancel.is_cancelled())
+            }
+            None if self.cancellation.cancel.is_cancelled() && !self.listeners.is_empty() => {
                 Ending::because(Outcome::Interrupted, "it was cancelled before its code was called")
             }
             None => self.attempts(&mut place).await,
         };
+        let mut ending = ending.named_by(&self.cancellation);
         ending.details.after =
             self.listeners.after(entered, &self.context, &ending.for_listeners()).await;
         ending.log();
@@ -141,7 +154,9 @@ impl Run {
         let again = match outcome {
             Outcome::Failed | Outcome::TimedOut => true,
             Outcome::Panicked => policy.retries_panics(),
-            Outcome::Succeeded | Outcome::Interrupted | Outcome::Disabled => false,
+            Outcome::Succeeded | Outcome::Interrupted | Outcome::Cancelled | Outcome::Disabled => {
+                false
+            }
         };
         again.then(|| policy.delay_after(attempt))
     }
@@ -150,14 +165,14 @@ impl Run {
     async fn wait(&self, delay: Duration) -> bool {
         select! {
             biased;
-            () = self.cancel.cancelled() => false,
+            () = self.cancellation.cancel.cancelled() => false,
             () = self.sleep(delay) => true,
         }
     }
 
     async fn attempt(&self, attempt: u32) -> Ending {
         // A child token, because the timeout of an attempt must not cancel the run.
-        let cancel = self.cancel.child_token();
+        let cancel = self.cancellation.cancel.child_token();
         let context = self.context.clone().cancelled_by(cancel.clone()).in_attempt(attempt);
         let mut code = pin!(AssertUnwindSafe(self.job.execute(context)).catch_unwind());
         let Some(timeout) = self.rules.timeout else { return self.ended(code.await) };
@@ -167,7 +182,7 @@ impl Run {
             () = self.sleep(timeout) => {}
         }
         // An attempt that was cancelled before its timeout does not count as timed out.
-        let was_cancelled = self.cancel.is_cancelled();
+        let was_cancelled = self.cancellation.cancel.is_cancelled();
         cancel.cancel();
         let ended = select! {
             biased;
@@ -176,16 +191,14 @@ impl Run {
         };
         match ended {
             Some(ended) if was_cancelled => self.ended(ended),
-            None if was_cancelled => {
-                Ending::because(Outcome::Interrupted, "its future was dropped")
-            }
+            None if was_cancelled => Ending::because(Outcome::Interrupted, FUTURE_DROPPED),
             ended => timed_out(timeout, ended),
         }
     }
 
     fn ended(&self, ended: Ended) -> Ending {
         match ended {
-            Ok(Err(error)) if self.cancel.is_cancelled() => {
+            Ok(Err(error)) if self.cancellation.cancel.is_cancelled() => {
                 Ending::because(Outcome::Interrupted, with_causes(&*error))
             }
             Ok(Err(error)) => Ending::because(Outcome::Failed, with_causes(&*error)),
@@ -204,7 +217,7 @@ impl Run {
         let Some(permits) = &self.permits else { return Some(None) };
         select! {
             biased;
-            () = self.cancel.cancelled() => None,
+            () = self.cancellation.cancel.cancelled() => None,
             permit = Arc::clone(permits).acquire_owned() => permit.ok().map(Some),
         }
     }
@@ -256,6 +269,12 @@ impl Ending {
         ending
     }
 
+    /// Returns the end with the outcome `cancelled` if a request from outside cut the run short.
+    fn named_by(self, cancellation: &Cancellation) -> Self {
+        let (outcome, cause) = cancellation.name(self.outcome, self.cause);
+        Self { outcome, cause, ..self }
+    }
+
     /// Returns the end of the run for its listeners.
     fn for_listeners(&self) -> RunEnd {
         let Self { outcome, cause, details } = self;
@@ -267,8 +286,8 @@ impl Ending {
         let (attempt, error) = (self.details.attempts, self.cause.as_deref());
         match self.outcome {
             Outcome::Succeeded | Outcome::Disabled => {}
-            Outcome::Interrupted => {
-                tracing::info!(attempt, error, "item was interrupted");
+            Outcome::Interrupted | Outcome::Cancelled => {
+                tracing::info!(attempt, outcome = %self.outcome, error, "item was cut short");
             }
             Outcome::Failed | Outcome::TimedOut | Outcome::Panicked => {
                 tracing::debug!(attempt, outcome = %self.outcome, error, "item ended");

@@ -28,8 +28,8 @@ mod wildcard;
 
 pub use act::{
     Change, DrainMode, Drained, DrainedJob, DrainedServer, FieldChange, ItemRun, JobAction,
-    Removal, RemovalPreview, RequestedRun, Scope, StoredConfig, Triggered, Updated, differences,
-    preview, removal_preview,
+    Removal, RemovalPreview, RequestedRun, RunsToCancel, Scope, StoredConfig, Triggered, Updated,
+    differences, preview, removal_preview,
 };
 pub use attention::{
     Attention, DueFire, LATE_GRACE_MS, RESHARDING_GRACE_MS, attention, due_fire, first_due_fire,

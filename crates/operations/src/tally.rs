@@ -82,7 +82,8 @@ pub(crate) fn has_failed(record: &Ledger) -> bool {
         Some(Outcome::Failed | Outcome::Panicked | Outcome::TimedOut | Outcome::Interrupted) => {
             true
         }
-        Some(Outcome::Succeeded | Outcome::Disabled) | None => false,
+        // An operator wanted the end of a cancelled run.
+        Some(Outcome::Succeeded | Outcome::Cancelled | Outcome::Disabled) | None => false,
     }
 }
 

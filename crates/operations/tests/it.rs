@@ -3,6 +3,7 @@
 
 mod apply;
 mod attention;
+mod cancel;
 mod configure;
 mod doctor;
 mod job_action;

@@ -2,7 +2,7 @@
 
 use super::overlap::is_kill;
 use super::{Facts, Fault, Findings};
-use crate::docs::{Outcome, Source};
+use crate::docs::{Ledger, Outcome, Source};
 use crate::history::Fact;
 use crate::replay::trace::{Ending, Membership};
 use crate::report::Coverage;
@@ -37,6 +37,16 @@ fn row(findings: &mut Findings, name: &str, reached: u64, tried: u64) {
     row.tried += tried;
 }
 
+/// Counts the requests to cancel a run that reached its record.
+fn cancel_requests(facts: &Facts<'_>) -> u64 {
+    let items = facts.trace().jobs.iter().flat_map(|job| job.items.values());
+    let changes = items.flat_map(|item| &item.changes);
+    let wanted = |ledger: Option<Ledger>| ledger.filter(Ledger::is_busy)?.cancel_request();
+    changes
+        .filter(|change| wanted(change.after).is_some() && wanted(change.before).is_none())
+        .count() as u64
+}
+
 /// Returns the counts of all coverage rows except faults, by the names that runs require them by.
 fn occurrences(facts: &Facts<'_>) -> Vec<(&'static str, u64)> {
     let claims = &facts.trace().claims;
@@ -58,6 +68,7 @@ fn occurrences(facts: &Facts<'_>) -> Vec<(&'static str, u64)> {
         ("manual", of(Source::Manual)),
         ("orphan", ended(|how| how == Ending::Orphaned)),
         ("taken_at_once", ended(|how| how == Ending::TakenAtOnce)),
+        ("cancel_request", cancel_requests(facts)),
         ("interrupted", ended(|how| how == Ending::Done(Some(Outcome::Interrupted)))),
         (
             "failed",

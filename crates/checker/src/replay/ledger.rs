@@ -1,6 +1,7 @@
-//! State changes of a ledger record: the allowed ones, and who may make them. S1, S1a, S3, S6, S7.
+//! State changes of a ledger record: the allowed ones, and who may make them. S1, S1a, S3, S6, S7,
+//! S15.
 
-use crate::Property::{S1, S1a, S3, S4, S6, S7, S11};
+use crate::Property::{S1, S1a, S3, S4, S6, S7, S11, S15};
 use crate::docs::{Ledger, Outcome, Request, Run, State};
 use crate::replay::job::Item;
 use crate::replay::judge::Judge;
@@ -9,6 +10,7 @@ impl Judge<'_> {
     /// Judges one change of a record. Returns true if only the leader may make it.
     pub(crate) fn ledger(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
         self.order(i, before, after);
+        self.cancellation(i, before, after);
         match (before.state, after.state) {
             (State::Idle, State::Running) => self.claim(i, item, before, after),
             (State::Orphan, State::Running) => self.takeover(i, before, after),
@@ -66,6 +68,32 @@ impl Judge<'_> {
         let same = |other: &Request| before.request.is_none_or(|known| known.id != other.id);
         let kept = after.request == before.request || after.request.as_ref().is_none_or(same);
         self.expect(kept, S3, Some(i), |_| "the waiting manual request was changed".to_owned());
+    }
+
+    /// Judges that a run whose cancellation is requested is not continued and ends as cancelled,
+    /// unless its code returned, and that no other run ends so. The record of a cancelled run has
+    /// the outcome `interrupted` and keeps the request.
+    fn cancellation(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+        if !before.is_busy() {
+            return;
+        }
+        let (wanted, kept) = (before.cancel_request(), after.cancel_request());
+        let ends = !after.is_busy();
+        let interrupted = ends && after.outcome == Some(Outcome::Interrupted);
+        if wanted.is_none() {
+            self.expect(!interrupted || kept.is_none(), S15, Some(i), |judge| {
+                format!("{} ended as cancelled without a request", judge.run(before.run))
+            });
+            return;
+        }
+        let goes_on = !ends && after.state == before.state && after.run == before.run;
+        self.expect(ends || (goes_on && kept == wanted), S15, Some(i), |judge| {
+            let (old, new) = (judge.run(before.run), judge.run(after.run));
+            format!("{old} is to be cancelled, and its record became {:?}: {new}", after.state)
+        });
+        self.expect(!interrupted || kept == wanted, S15, Some(i), |judge| {
+            format!("{} was to be cancelled, and the record lost that", judge.run(before.run))
+        });
     }
 
     fn same_run(&mut self, i: u32, before: &Ledger, after: &Ledger) {
@@ -185,13 +213,14 @@ impl Judge<'_> {
         self.failover_is_off(i, before);
     }
 
-    /// Judges that a run is given up without a takeover only if failover is off or the item is not
-    /// in force.
+    /// Judges that a run is given up without a takeover only if failover is off, the item is not in
+    /// force, or the run is to be cancelled.
     fn failover_is_off(&mut self, i: u32, before: &Ledger) {
         let mut configs = self.job.configs_to_lead_by().peekable();
         let known = configs.peek().is_some();
         let wanted = known && configs.all(|config| config.is_failover_on() && i < config.total);
-        self.expect(!wanted, S7, Some(i), |judge| {
+        let is_cancelled = before.cancel_request().is_some();
+        self.expect(!wanted || is_cancelled, S7, Some(i), |judge| {
             format!("{} was given up although failover is on", judge.run(before.run))
         });
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod bench;
+pub(crate) mod cancel;
 pub(crate) mod config;
 mod config_fields;
 mod config_former;

@@ -9,13 +9,14 @@ pub(super) const REMARK: Style = Style::new().dimmed();
 
 const GOOD: [&str; 8] =
     ["OK", "ok", "RUNNING", "available", "enabled", "running", "succeeded", "yes"];
-const WARNING: [&str; 18] = [
+const WARNING: [&str; 19] = [
     "DISABLED",
     "NO_INSTANCE",
     "ORPHANED",
     "PAUSED",
     "RESHARDING",
     "UNOWNED",
+    "cancelled",
     "disabled",
     "gap",
     "interrupted",

@@ -1,12 +1,12 @@
 //! Reporting: reports each fact about fires and items, even if the instance that knew it was lost.
 
-use sharding::ShardingItem;
+use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::gap::MAX_GAPS;
 use crate::{
-    Command, Duty, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger, LedgerState,
-    ManualRequest, MissReason, Outcome, RunSource,
+    Command, Duty, FencingToken, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger,
+    LedgerState, ManualRequest, MissReason, Outcome, Run, RunSource,
 };
 use reg_center::Version;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,8 +38,23 @@ pub(super) struct AlreadyReported {
     /// The last fire of each item that this process reported as skipped, because the item was
     /// disabled.
     pub(super) skipped: BTreeMap<ShardingItem, FireTime>,
+    /// The last run of each item that this process reported as cancelled.
+    pub(super) cancelled: BTreeMap<ShardingItem, FencingToken>,
     /// The requests in the registry that this process reported as dropped.
     pub(super) dropped: BTreeSet<String>,
+}
+
+/// A run whose end is reported.
+pub(super) struct EndedRun {
+    pub(super) holder: InstanceId,
+    pub(super) fire: FireTime,
+    pub(super) source: RunSource,
+}
+
+impl EndedRun {
+    fn of(run: &Run) -> Self {
+        Self { holder: run.holder.clone(), fire: run.fire, source: run.source }
+    }
 }
 
 impl Coordinator {
@@ -54,6 +69,9 @@ impl Coordinator {
         out: &mut Vec<Command>,
     ) {
         self.report_orphaned(item, before, written, out);
+        if let Some(run) = before.and_then(Ledger::run) {
+            self.report_cancelled(item, EndedRun::of(run), written, out);
+        }
         let noted = before.and_then(|ledger| ledger.misfire);
         self.report_noted_before(item, noted, out);
         if let Some(waiting) = written.misfire
@@ -91,6 +109,27 @@ impl Coordinator {
                 holder: run.holder.clone(),
                 failover: written.is_busy(),
             }));
+        }
+    }
+
+    /// Reports the end of a run if the record shows that it was cancelled, once.
+    ///
+    /// Its holder reports it by the view, so that the report does not depend on a reply.
+    pub(super) fn report_cancelled(
+        &mut self,
+        item: ShardingItem,
+        run: EndedRun,
+        ended: &Ledger,
+        out: &mut Vec<Command>,
+    ) {
+        let is_cancelled = !ended.is_busy() && ended.outcome == Some(Outcome::Cancelled);
+        let Some(request) = ended.cancel_request().filter(|_| is_cancelled) else { return };
+        let token = request.token();
+        if self.reported.cancelled.insert(item, token) != Some(token) {
+            let EndedRun { holder, fire, source } = run;
+            let (by, why) = (request.by().to_owned(), request.why().to_owned());
+            let event = JobEvent::Cancelled { item, fire, source, holder, token, by, why };
+            out.push(Command::Emit(event));
         }
     }
 

@@ -7,12 +7,14 @@ use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
+use super::reporting::EndedRun;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
 use crate::view::item::ItemView;
 use crate::{
-    Command, Duty, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem, Versioned,
+    CancelItem, Command, Duty, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem,
+    Versioned,
 };
 
 /// Items with the fencing tokens of claims in flight.
@@ -21,11 +23,12 @@ type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
 impl Coordinator {
     /// Starts claimed runs that have not started yet, and forgets runs whose end is recorded.
     ///
-    /// Gives up two kinds of runs: those of an earlier incarnation with the same id, and those that
-    /// an operator restored.
+    /// Gives up three kinds of runs: those of an earlier incarnation with the same id, those that
+    /// an operator restored, and those whose cancellation was requested before they started here.
     pub(super) fn observe_runs(&mut self, out: &mut Vec<Command>) {
         self.note_shown_claims();
         self.forget_settled_runs(out);
+        self.cancel_requested_runs(out);
         let Some(me) = self.me.clone() else { return };
         if self.session.is_none() || self.has_namesake() {
             return;
@@ -45,7 +48,8 @@ impl Coordinator {
         let sent = if held.is_empty() { SentClaims::new() } else { self.sent_claims(&me) };
         for (item, ledger) in &held {
             let claimed_here = self.may_have_claimed(*item, ledger, &sent);
-            if !claimed_here || self.is_put_back(*item, ledger, &me) {
+            let is_lost = !claimed_here || self.is_put_back(*item, ledger, &me);
+            if is_lost || ledger.cancels().is_some() {
                 self.give_up_unclaimed_run(*item, ledger);
             } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
                 self.start_runs(std::iter::once((*item, ledger)), &config, out);
@@ -146,8 +150,30 @@ impl Coordinator {
         }
     }
 
-    fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
+    /// Asks each run whose record has a request to cancel it to end, once.
+    fn cancel_requested_runs(&mut self, out: &mut Vec<Command>) {
         for &item in &self.dirty_items {
+            let Some(run) = self.local.runs.get(item) else { continue };
+            let Some(token) = run.token.filter(|_| run.outcome.is_none() && !run.cancelling) else {
+                continue;
+            };
+            let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
+            let held = ledger.filter(|ledger| ledger.is_held(&run.holder, token));
+            let Some(request) = held.and_then(|ledger| ledger.cancel.clone()) else { continue };
+            if request.token() != token {
+                continue;
+            }
+            self.local.runs.change(item, |run| run.cancelling = true);
+            out.push(Command::Cancel(CancelItem { item, token, request }));
+        }
+    }
+
+    fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
+        let has_ended = |item: &&ShardingItem| {
+            self.local.runs.get(**item).is_some_and(|run| run.outcome.is_some())
+        };
+        let ended: Vec<_> = self.dirty_items.iter().filter(has_ended).copied().collect();
+        for item in ended {
             let Some(run) = self.local.runs.get(item) else { continue };
             let (Some(outcome), Some(token)) = (run.outcome, run.token) else { continue };
             let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
@@ -159,7 +185,13 @@ impl Coordinator {
                 continue;
             }
             out.push(Command::Emit(ending(item, run, token, outcome, ledger)));
+            let ended = EndedRun { holder: run.holder.clone(), fire: run.fire, source: run.source };
+            let cancelled = ledger.filter(|ledger| ledger.outcome == Some(Outcome::Cancelled));
+            let cancelled = cancelled.cloned();
             self.local.runs.remove(item);
+            if let Some(ledger) = cancelled {
+                self.report_cancelled(item, ended, &ledger, out);
+            }
         }
     }
 
@@ -243,14 +275,16 @@ fn ending(
     ledger: Option<&Ledger>,
 ) -> JobEvent {
     let LocalRun { fire, source, .. } = *run;
-    let recorded = ledger.is_some_and(|ledger| {
-        ledger.token == token && ledger.outcome == Some(outcome) && !ledger.is_busy()
-    });
-    let handed_over =
-        outcome == Outcome::Interrupted && ledger.is_some_and(|ledger| ledger.token == token);
-    if recorded || handed_over {
-        JobEvent::Settled { item, fire, source, token, outcome }
-    } else {
-        JobEvent::Fenced { item, token }
-    }
+    let Some(ledger) = ledger.filter(|ledger| ledger.token == token) else {
+        return JobEvent::Fenced { item, token };
+    };
+    let recorded = ledger.outcome.filter(|_| !ledger.is_busy());
+    let outcome = match recorded {
+        // The record decides whether a run that was cut short was cancelled.
+        Some(recorded) if outcome.is_cut_short() && recorded.is_cut_short() => recorded,
+        Some(_) | None if outcome.is_cut_short() => Outcome::Interrupted,
+        Some(recorded) if recorded == outcome => outcome,
+        Some(_) | None => return JobEvent::Fenced { item, token },
+    };
+    JobEvent::Settled { item, fire, source, token, outcome }
 }

@@ -19,7 +19,7 @@
 //! - **misfire**: owner: a fire meets a busy item; later the item is idle with noted fires. Writes:
 //!   ledger record.
 //! - **release**: holder: its run has ended. Writes: ledger record → idle, or orphan if the run was
-//!   cancelled; marks of a fenced run.
+//!   cut short; marks of a fenced run.
 //! - **disabling**: leader: an operator disabled or enabled an item, and its record differs.
 //!   Writes: ledger record.
 //! - **trigger**: an operator requests runs. Writes: requests; leader: ledger records.

@@ -4,10 +4,10 @@
 use sharding::ShardingItem;
 
 use super::{Context, parameter_bytes};
+use crate::Duty;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
-use crate::{Duty, Outcome};
 
 /// Records ended runs that the registry shows as held here, and removes marks of fenced runs. A
 /// draining instance also settles its claims in doubt.
@@ -39,13 +39,14 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
         .if_any()
 }
 
-/// Records the end of a run. A cancelled run becomes an orphaned run if another instance can take
-/// it over. All other runs are completed, failed and panicked ones included.
+/// Records the end of a run. A run that was cut short becomes an orphaned run if another instance
+/// may continue it. All other runs are completed, failed, panicked and cancelled ones included.
 fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
     let (outcome, token) = (run.outcome?, run.token?);
     let view = cx.view.item(item);
     let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, token))?;
-    let hand_over = outcome == Outcome::Interrupted
+    let hand_over = outcome.is_cut_short()
+        && ledger.value.may_continue()
         && cx.view.config().is_some_and(|config| config.fails_over())
         && cx.view.can_be_queued(&ledger.value);
     let ended = if hand_over {
@@ -96,11 +97,11 @@ fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<
 mod tests {
     use reg_center::{Lifetime, Version};
 
-    use super::super::scene::{Scene, check, item, running_by};
+    use super::super::scene::{Scene, check, item, running_by, to_be_cancelled};
     use super::*;
     use crate::run_marks::RunMarks;
     use crate::wire::NodeKind;
-    use crate::{Dialect, Ledger, RunSource};
+    use crate::{Dialect, Ledger, Outcome, RunSource};
 
     /// Item 0 of instance 1, whose run under token 1 has ended with this outcome.
     fn ended(outcome: Outcome) -> Scene {
@@ -140,6 +141,31 @@ mod tests {
                 "two runs have ended",
                 ended(Outcome::Succeeded).running(1, 1).run_here(1, Some(Outcome::Failed)),
                 "release: runs have ended\n  set ledger/0: idle, last succeeded\n  delete sharding/0/running\n  set ledger/1: idle, last failed\n  delete sharding/1/running",
+            ),
+        ];
+        check(Duty::Release, rows);
+    }
+
+    #[test]
+    fn run_to_be_cancelled_is_not_handed_over() {
+        let wanted = |outcome| {
+            let ledger = to_be_cancelled(running_by(1));
+            Scene::cluster(2, 1).running(0, 1).ledger(0, ledger).run_here(0, Some(outcome))
+        };
+        let ended = |as_what: &str| {
+            format!(
+                "release: runs have ended\n  set ledger/0: idle, last {as_what}\n  delete sharding/0/running"
+            )
+        };
+        let (cancelled, succeeded) = (ended("cancelled"), ended("succeeded"));
+        let rows = vec![
+            ("run was cut short", wanted(Outcome::Interrupted), &*cancelled),
+            ("driver cancelled the run", wanted(Outcome::Cancelled), &*cancelled),
+            ("code succeeded meanwhile", wanted(Outcome::Succeeded), &*succeeded),
+            (
+                "no request, so another instance may continue it",
+                self::ended(Outcome::Cancelled),
+                "release: runs have ended\n  set ledger/0: orphan NORMAL for 200 by 10.0.0.1@-@1, token 1\n  delete sharding/0/running\n  create leader/failover/items/0",
             ),
         ];
         check(Duty::Release, rows);

@@ -24,8 +24,8 @@ use crate::view::JobView;
 use crate::wire::latch::name_of;
 use crate::wire::{self, Layout, NodeKind};
 use crate::{
-    Claimant, Dialect, Duty, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now, Outcome,
-    ServerIp, ServerState, encode_config,
+    CancelRequest, Claimant, Dialect, Duty, FireTime, JavaSettings, JobConfig, JobName, Ledger,
+    Now, Outcome, ServerIp, ServerState, encode_config,
 };
 use crate::{Latch, java};
 
@@ -48,6 +48,12 @@ pub(crate) fn idle() -> Ledger {
 /// Record of an item that instance `n` runs for fire 200.
 pub(crate) fn running_by(n: u32) -> Ledger {
     idle().claim(&by(n), FireTime(200), None).unwrap()
+}
+
+/// The same record, with a request to cancel its run.
+pub(crate) fn to_be_cancelled(ledger: Ledger) -> Ledger {
+    let request = CancelRequest::new(ledger.token, "anna", "wrong month", 900);
+    request.and_then(|request| ledger.with_cancel_request(request)).unwrap()
 }
 
 /// Claimant of instance `n`.

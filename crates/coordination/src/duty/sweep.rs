@@ -16,7 +16,7 @@ use crate::{Duty, FailureReason, JobConfig, Ledger, LedgerState, Versioned};
 pub(crate) const REASON: &str = "runs whose holder is gone";
 
 /// Finds runs whose holder is gone. Without failover, or beyond the number of items, they end with
-/// the outcome `interrupted`.
+/// the outcome `interrupted`; if their cancellation is requested, as `cancelled`.
 ///
 /// The view may be stale, so the write itself proves that the holder is gone. Record and mark are
 /// written together. If the record is unchanged and the mark is absent, the holder's session has
@@ -24,7 +24,8 @@ pub(crate) const REASON: &str = "runs whose holder is gone";
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let plan = Plan::as_leader(Duty::Sweep, cx, REASON)?;
-    let is_wanted = |item, _: &ItemView, _: &Ledger| fails_over(config, item);
+    let is_wanted =
+        |item, _: &ItemView, ledger: &Ledger| fails_over(config, item) && ledger.may_continue();
     let found = lost_runs(cx, is_wanted);
     let lost: Vec<_> = cx.within_one_plan(found, LostRun::record_bytes).collect();
     let share = AtOnce::of(cx, lost.iter().filter(|run| run.is_found_now()));
@@ -142,7 +143,7 @@ pub(crate) fn lost_runs<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, by, check, id, idle, item, running_by};
+    use super::super::scene::{Scene, by, check, id, idle, item, running_by, to_be_cancelled};
     use super::*;
     use crate::wire::latch::name_of;
 
@@ -186,6 +187,23 @@ mod tests {
                 "holder was a member and is gone",
                 Scene::cluster(2, 2).ledger(1, running_by(2)).gone(2).run_here(0, None),
                 "sweep: runs whose holder is gone\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.2@-@2, token 1\n  create leader/failover/items/1",
+            ),
+            (
+                "its cancellation is requested",
+                lost().ledger(1, to_be_cancelled(running_by(3))),
+                "sweep: runs whose holder is gone\n  set ledger/1: idle, last cancelled",
+            ),
+            (
+                "the cancellation of an orphaned run is requested",
+                Scene::cluster(2, 2)
+                    .ledger(1, to_be_cancelled(orphan()))
+                    .marked(&NodeKind::QueuedItem(item(1))),
+                "sweep: runs whose holder is gone\n  set ledger/1: idle, last cancelled\n  delete leader/failover/items/1",
+            ),
+            (
+                "the cancellation is requested, and the holder is registered",
+                Scene::cluster(2, 2).running(1, 2).ledger(1, to_be_cancelled(running_by(2))),
+                "nothing",
             ),
             ("another instance leads", lost().led_by(2), "nothing"),
             (

@@ -58,7 +58,9 @@ fn waiting<'a>(
         config.has_item(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
     };
     let orphans = cx.view.items_with(Attention::Orphaned).filter(can_be_taken);
-    orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)))
+    let recorded = orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)));
+    // The leader ends a run whose cancellation is requested.
+    recorded.filter(|(_, _, ledger)| ledger.value.may_continue())
 }
 
 /// Returns true if code of a former incarnation may still run the item in this process.
@@ -214,7 +216,7 @@ fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, by, check, idle, item, running_by};
+    use super::super::scene::{Scene, by, check, idle, item, running_by, to_be_cancelled};
     use super::*;
     use crate::local::Local;
 
@@ -240,6 +242,11 @@ mod tests {
             (
                 "item is beyond the number of items",
                 waiting().configure(|c| c.sharding_total_count = 1),
+                "nothing",
+            ),
+            (
+                "its cancellation is requested",
+                waiting().ledger(1, to_be_cancelled(orphan())),
                 "nothing",
             ),
             ("no failover", waiting().configure(|c| c.failover = false), "nothing"),

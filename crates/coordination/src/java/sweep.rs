@@ -41,6 +41,9 @@ fn as_sweeper(cx: &Context<'_>) -> Option<Plan> {
 /// Returns the runs and marks of lost instances that this instance sweeps.
 fn left_behind<'a>(cx: &Context<'a>, config: &JobConfig) -> impl Iterator<Item = LeftBehind<'a>> {
     let is_wanted = |item, view: &ItemView, ledger: &Ledger| {
+        if !ledger.may_continue() {
+            return false;
+        }
         // An item that a Java leader has given to a Java instance is run by that instance.
         let owned_by_java = cx.view.java_owner(view).is_some();
         fails_over(config, item) && !owned_by_java && cx.view.can_be_queued(ledger)

@@ -10,8 +10,8 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::Duty;
 use crate::{
-    FencingToken, FireRange, FireTime, JobConfig, JobEvent, OnceStage, RequestParameter, RunSource,
-    Ticket,
+    CancelRequest, FencingToken, FireRange, FireTime, JobConfig, JobEvent, OnceStage,
+    RequestParameter, RunSource, Ticket,
 };
 
 /// A run that the driver shall start.
@@ -36,6 +36,17 @@ pub struct StartItem {
     pub config: Arc<JobConfig>,
     /// Registry version of that configuration.
     pub config_version: Version,
+}
+
+/// A run that the driver shall cancel, because its record has a request for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CancelItem {
+    /// The item.
+    pub item: ShardingItem,
+    /// Token of the run.
+    pub token: FencingToken,
+    /// The request, with its author and its reason.
+    pub request: Arc<CancelRequest>,
 }
 
 /// Reason why runs are cancelled.
@@ -63,6 +74,7 @@ impl fmt::Display for InterruptReason {
 /// | `Commit` | reads `confirm_absent`, commits `txn` if all are absent, answers with `Replied` |
 /// | `Start` | runs the items, each answered with `ItemFinished` |
 /// | `Interrupt` | drops the futures of all runs; each is still answered with `ItemFinished` |
+/// | `Cancel` | asks one run to end, and drops its future after a grace |
 /// | `CallOnce` | calls the once-per-cluster callback, answered with `OnceReturned` |
 /// | `Schedule` | fires by this configuration from now on |
 /// | `Emit` | passes the event to the subscribers of job events |
@@ -87,6 +99,9 @@ pub enum Command {
     },
     /// Runs items.
     Start(Vec<StartItem>),
+    /// Asks one run to end, and drops its future after a grace. It is still answered with
+    /// `ItemFinished`.
+    Cancel(CancelItem),
     /// Calls a once-per-cluster callback.
     CallOnce {
         /// Stage of the callback.
@@ -117,6 +132,7 @@ impl Command {
         match self {
             Self::Commit { .. } => "commit",
             Self::Start(_) => "start",
+            Self::Cancel(_) => "cancel",
             Self::CallOnce { .. } => "call once",
             Self::Interrupt(_) => "interrupt",
             Self::Schedule(_) => "schedule",
@@ -137,6 +153,9 @@ impl fmt::Display for Command {
             Self::Start(items) => {
                 f.write_str("start")?;
                 items.iter().try_for_each(|i| write!(f, " {}#{}", i.item, i.token))
+            }
+            Self::Cancel(CancelItem { item, token, request }) => {
+                write!(f, "cancel {item}#{token} for {}: {}", request.by(), request.why())
             }
             Self::CallOnce { stage, fire, token } => {
                 write!(f, "call once {stage} for {fire}, token {token}")

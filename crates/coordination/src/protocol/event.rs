@@ -99,7 +99,8 @@ pub enum Event {
         item: ShardingItem,
         /// Token of the run.
         token: FencingToken,
-        /// Outcome of the run; [`Outcome::Interrupted`] if it was cancelled.
+        /// Outcome of the run; [`Outcome::Interrupted`] or [`Outcome::Cancelled`] if it was cut
+        /// short. The record decides which of the two it is.
         outcome: Outcome,
         /// Reason of a failure, for the item's record.
         reason: Option<FailureReason>,

@@ -1,13 +1,12 @@
 //! Reason of an item's last failure, as stored in its record.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::Arc;
+
+use super::one_line::one_line;
 
 /// Maximum length of a failure reason, in bytes of UTF-8.
 pub const MAX_FAILURE_REASON_BYTES: usize = 256;
-
-/// Last character of a reason that was cut.
-const CUT: char = '…';
 
 /// The reason of a failure: one line of 1 to 256 bytes of UTF-8, without control characters.
 ///
@@ -36,23 +35,7 @@ impl FailureReason {
     /// `…`.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
-        let mut reason = String::new();
-        for word in text.split_whitespace() {
-            if !reason.is_empty() {
-                reason.push(' ');
-            }
-            word.chars().for_each(|c| push_escaped(&mut reason, c));
-            // The text of an error can be megabytes long: the rest would be cut.
-            if reason.len() > MAX_FAILURE_REASON_BYTES {
-                break;
-            }
-        }
-        if reason.len() > MAX_FAILURE_REASON_BYTES {
-            let kept = MAX_FAILURE_REASON_BYTES - CUT.len_utf8();
-            reason.truncate(reason.floor_char_boundary(kept));
-            reason.push(CUT);
-        }
-        (!reason.is_empty()).then(|| Self(reason.into()))
+        one_line(text, MAX_FAILURE_REASON_BYTES).map(|line| Self(line.into()))
     }
 
     /// Returns the text.
@@ -65,19 +48,6 @@ impl FailureReason {
     /// by one more byte.
     pub(crate) fn json_bytes(&self) -> usize {
         2 * self.0.len()
-    }
-}
-
-fn push_escaped(text: &mut String, c: char) {
-    // Such a mark could show the rest of a log line backwards.
-    let changes_direction = matches!(
-        c,
-        '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
-    );
-    if c.is_control() || changes_direction {
-        write!(text, "{}", c.escape_unicode()).expect("writing to a string cannot fail");
-    } else {
-        text.push(c);
     }
 }
 

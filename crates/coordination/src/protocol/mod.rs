@@ -4,6 +4,7 @@
 
 pub(crate) mod assignment;
 pub(crate) mod audit;
+pub(crate) mod cancel_request;
 pub(crate) mod command;
 pub(crate) mod duty;
 pub(crate) mod event;
@@ -16,6 +17,7 @@ pub(crate) mod job_event;
 pub(crate) mod ledger;
 pub(crate) mod now;
 pub(crate) mod once;
+mod one_line;
 pub(crate) mod pending;
 pub(crate) mod request_parameter;
 pub(crate) mod run_request;

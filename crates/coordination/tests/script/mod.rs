@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use coordination::{
-    Command, Coordinator, Dialect, Duty, Event, FencingToken, FireTime, Identity, JobConfig,
-    JobEvent, JobName, JobView, Layout, Ledger, Now, OnceStage, Outcome, Reply, ServerIp,
-    StartItem, Ticket, encode_config, instance_id,
+    CancelItem, CancelRequest, Command, Coordinator, Dialect, Duty, Event, FencingToken, FireTime,
+    Identity, JobConfig, JobEvent, JobName, JobView, Layout, Ledger, Now, OnceStage, OperatorStep,
+    Outcome, Reply, ServerIp, StartItem, Ticket, encode_config, instance_id,
 };
 use reg_center::model::Model;
 use reg_center::{Change, Lifetime, NodePath, Scope, SessionId, Txn, TxnOutcome};
@@ -81,6 +81,7 @@ struct Instance {
     calls: Vec<Call>,
     events: Vec<JobEvent>,
     interrupts: usize,
+    cancelled: Vec<CancelItem>,
     /// The configuration of the latest [`Command::Schedule`].
     scheduled: Option<Arc<JobConfig>>,
     left: bool,
@@ -269,6 +270,7 @@ impl Cluster {
             calls: Vec::new(),
             events: Vec::new(),
             interrupts: 0,
+            cancelled: Vec::new(),
             scheduled: None,
             left: false,
         });
@@ -320,6 +322,7 @@ impl Cluster {
             }
             Command::Left => this.left = true,
             Command::LeaveRequested => self.send_event(instance, Event::Drain),
+            Command::Cancel(cancel) => this.cancelled.push(cancel),
             Command::Interrupt(_) => {}
         }
     }
@@ -621,6 +624,46 @@ impl Cluster {
         let outcome = Outcome::Succeeded;
         self.send_event(instance, Event::ItemFinished { item, token, outcome, reason: None });
         true
+    }
+
+    /// Requests the cancellation of the run of an item, as an operator.
+    pub(crate) fn request_cancel(&mut self, item: u32, why: &str) {
+        let txn = self.cancel_request(item, why);
+        self.operate(&txn);
+    }
+
+    /// Returns the write of an operator who has read the record of an item.
+    pub(crate) fn cancel_request(&self, item: u32, why: &str) -> Txn {
+        let item = ShardingItem::new(item);
+        let record = self.registry_view().item(item).ledger.as_ref().unwrap();
+        let token = record.value.token;
+        let request = CancelRequest::new(token, "anna", why, self.wall_ms()).unwrap();
+        let ledger = Box::new(record.value.with_cancel_request(request).unwrap());
+        let step = OperatorStep::RequestCancel { item, ledger, version: record.version };
+        self.layout.change(&[step])
+    }
+
+    /// Returns true if the registry rejects a transaction of an operator.
+    pub(crate) fn rejects(&mut self, txn: &Txn) -> bool {
+        let (outcome, changes) = self.registry.commit(self.operator, txn.ops()).unwrap();
+        self.publish(changes);
+        !outcome.is_committed()
+    }
+
+    /// Ends the runs that an instance was asked to cancel, as its driver does.
+    pub(crate) fn end_cancelled_runs(&mut self, instance: usize) {
+        for CancelItem { item, token, .. } in
+            std::mem::take(&mut self.instances[instance].cancelled)
+        {
+            self.instances[instance].executing.retain(|run| (run.item, run.token) != (item, token));
+            let outcome = Outcome::Cancelled;
+            self.send_event(instance, Event::ItemFinished { item, token, outcome, reason: None });
+        }
+    }
+
+    /// Returns the runs that an instance was asked to cancel and that have not ended.
+    pub(crate) fn cancels(&self, instance: usize) -> &[CancelItem] {
+        &self.instances[instance].cancelled
     }
 
     /// Ends all runs successfully, at the same moment.

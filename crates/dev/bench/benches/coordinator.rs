@@ -82,6 +82,7 @@ impl Stage {
                 Command::CallOnce { .. }
                 | Command::Follow(_)
                 | Command::Interrupt(_)
+                | Command::Cancel(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)
                 | Command::LeaveRequested

@@ -161,6 +161,7 @@ impl Scene {
                 Command::Emit(_)
                 | Command::Follow(_)
                 | Command::Interrupt(_)
+                | Command::Cancel(_)
                 | Command::Schedule(_)
                 | Command::LeaveRequested
                 | Command::Left => {}
@@ -190,12 +191,13 @@ impl Scene {
 }
 
 const SESSIONS: [Option<SessionId>; 3] = [None, Some(SESSION), Some(OTHER_SESSION)];
-const OUTCOMES: [Outcome; 5] = [
+const OUTCOMES: [Outcome; 6] = [
     Outcome::Succeeded,
     Outcome::Failed,
     Outcome::Panicked,
     Outcome::TimedOut,
     Outcome::Interrupted,
+    Outcome::Cancelled,
 ];
 
 fn reply(u: &mut Unstructured<'_>, revision: u64) -> Result<Reply> {

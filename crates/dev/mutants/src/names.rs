@@ -682,4 +682,14 @@ mutants! {
     PutBackRunStays,
     /// The absent mark of an ended run counts for the run that has begun since.
     LaterRunUnmarked,
+    /// A request to cancel a run counts for later runs of the item.
+    CancelTokenIgnored,
+    /// A run whose cancellation is requested is handed over and taken over.
+    CancelledRunContinued,
+    /// A run that was cut short without a request ends as cancelled.
+    CancelledUnasked,
+    /// A run starts although its cancellation was requested before.
+    CancelledRunStarted,
+    /// Each change of the record cancels its run again.
+    CancelledAgain,
 }

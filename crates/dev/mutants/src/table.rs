@@ -2701,6 +2701,48 @@ pub const MUTANTS: &[Row] = &[
         story: "a run does not remove its mark at its end because it takes the mark for absent",
         watcher: Simulation(100),
     },
+    Row {
+        mutant: M::CancelTokenIgnored,
+        properties: &["S15"],
+        story: "a record that an earlier version wrote ends a later run as cancelled",
+        watcher: ByStory(test_in(
+            "src/wire/records/ledger.rs",
+            "wire::records::ledger::tests::only_a_request_for_the_ended_run_shows_that_it_was_cancelled",
+        )),
+    },
+    Row {
+        mutant: M::CancelledRunContinued,
+        properties: &["S15"],
+        story: "another instance runs a cancelled run again after its holder was lost",
+        watcher: ByStory(test_in(
+            "tests/cancels.rs",
+            "leader_ends_run_whose_holder_is_lost_after_the_request",
+        )),
+    },
+    Row {
+        mutant: M::CancelledUnasked,
+        properties: &["S15"],
+        story: "a run without a request ends as cancelled, without author and reason",
+        watcher: ByStory(test_in(
+            "src/protocol/ledger/tests.rs",
+            "protocol::ledger::tests::cancel_request_holds_for_its_run_only",
+        )),
+    },
+    Row {
+        mutant: M::CancelledRunStarted,
+        properties: &["S15"],
+        story: "a run begins although its record has a request to cancel it",
+        watcher: ByStory(test_in("tests/cancels.rs", "run_that_has_not_started_is_not_started")),
+    },
+    Row {
+        mutant: M::CancelledAgain,
+        properties: &["S15"],
+        story: "a run is cancelled again while it uses its grace",
+        watcher: ByStory(test_in(
+            "tests/cancels.rs",
+            "holder_cancels_its_run_once_and_records_author_and_reason",
+        )),
+    },
 ];
 
 /// Returns a test by its file and its name.

@@ -55,6 +55,9 @@ pub enum Breach {
     Leftover,
     /// S13: a callback was called twice, or before its fire reached its stage.
     Callbacks,
+    /// S15: a run whose cancellation was requested was continued, or its end is not recorded as
+    /// cancelled; or another run is recorded as cancelled.
+    Cancellation,
     /// S9: in a quiescent state the assignment does not match the instances and the configuration.
     NotAssigned,
     /// S3: in a quiescent state a fire is not accounted for.
@@ -75,7 +78,7 @@ pub enum Breach {
 
 impl Breach {
     /// All properties, with their ids and sentences.
-    pub const ALL: [(Self, &'static str); 25] = [
+    pub const ALL: [(Self, &'static str); 26] = [
         (Self::Claims, "S1 tokens order the claims of an item totally"),
         (Self::StartedTwice, "S1 a run starts once"),
         (Self::FireAgain, "S1a no fire is claimed twice"),
@@ -93,6 +96,10 @@ impl Breach {
         (Self::Configuration, "S11 a run uses the configuration of its claim"),
         (Self::Leftover, "S12 an instance that left has no node and no run"),
         (Self::Callbacks, "S13 callbacks are called once and at their stage"),
+        (
+            Self::Cancellation,
+            "S15 a run to be cancelled is not continued, and no other is cancelled",
+        ),
         (Self::NotAssigned, "S9 the assignment converges"),
         (Self::NotAccounted, "S3 every fire is eventually accounted for"),
         (Self::NoLeader, "L3 an available instance eventually leads"),

@@ -5,8 +5,8 @@ use std::fmt;
 
 use coordination::internals::ViewQueries as _;
 use coordination::{
-    ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Run, RunSource, ServerIp,
-    ServerState, server_of,
+    ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
+    ServerIp, ServerState, server_of,
 };
 use sharding::{InstanceId, ShardingItem};
 
@@ -114,7 +114,9 @@ impl Write<'_> {
         if new.last_fire < old.last_fire {
             return Some(Finding::new(Breach::FireAgain, back()));
         }
-        self.breach_of_run(change, old, new).or_else(|| breach_of_waiting(change, old, new))
+        self.breach_of_run(change, old, new)
+            .or_else(|| breach_of_cancellation(item, old, new))
+            .or_else(|| breach_of_waiting(change, old, new))
     }
 
     /// Judges the run that begins or ends with the write.
@@ -278,6 +280,38 @@ impl Write<'_> {
             }
         };
         Some((breach, "was taken from a holder whose session lives"))
+    }
+}
+
+/// Judges S15: a run whose cancellation is requested is not continued, and ends as cancelled unless
+/// its code returned. No other run ends as cancelled.
+fn breach_of_cancellation(item: ShardingItem, old: &Ledger, new: &Ledger) -> Option<Finding> {
+    let run = old.run()?;
+    let ends = new.run().is_none();
+    let finding = |text: &str| {
+        let text =
+            format!("the run of item {item} {text}: {} became {}", old.summary(), new.summary());
+        Some(Finding::new(Breach::Cancellation, text))
+    };
+    let outcome = new.outcome.filter(|_| ends);
+    if old.cancels().is_none() {
+        return match outcome {
+            Some(Outcome::Cancelled) => finding("ended as cancelled without a request"),
+            _ => None,
+        };
+    }
+    if !ends && (new.run() != Some(run) || new.state != old.state) {
+        return finding("was continued although its cancellation is requested");
+    }
+    if !ends && new.cancels() != old.cancels() {
+        return finding("lost the request to cancel it, or has another one");
+    }
+    match outcome {
+        Some(Outcome::Interrupted) => finding("was to be cancelled and ended as interrupted"),
+        Some(Outcome::Cancelled) if new.cancel_request() != old.cancel_request() => {
+            finding("ended as cancelled without author and reason")
+        }
+        _ => None,
     }
 }
 

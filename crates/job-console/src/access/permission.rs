@@ -76,6 +76,8 @@ permissions! {
     View = "view" for Viewer;
     /// Request runs of items.
     Run = "run" for Operator;
+    /// Cancel runs.
+    Cancel = "cancel" for Operator;
     /// Pause and resume servers.
     Pause = "pause" for Operator;
     /// Disable and enable servers and items.

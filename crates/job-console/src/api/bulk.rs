@@ -102,6 +102,8 @@ actions! {
     run_jobs, "/api/v1/namespaces/{namespace}/bulk/run", Run;
     /// Requests a run of the failed items of each job that matches.
     rerun_failed_of_jobs, "/api/v1/namespaces/{namespace}/bulk/rerun-failed", RerunFailed;
+    /// Cancels all unfinished runs of each job that matches.
+    cancel_runs_of_jobs, "/api/v1/namespaces/{namespace}/bulk/cancel", Cancel;
     /// Pauses all servers of each job that matches.
     pause_jobs, "/api/v1/namespaces/{namespace}/bulk/pause", Pause;
     /// Resumes the paused servers of each job that matches.

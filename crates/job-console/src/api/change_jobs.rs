@@ -153,7 +153,7 @@ pub(super) struct ItemsRequest {
     reason: String,
 }
 
-fn items(numbers: BTreeSet<u32>) -> Answer<BTreeSet<ShardingItem>> {
+pub(super) fn items(numbers: BTreeSet<u32>) -> Answer<BTreeSet<ShardingItem>> {
     let max = MAX_SHARDING_TOTAL_COUNT - 1;
     let is_valid = numbers.last().is_some_and(|last| *last <= max);
     if is_valid {

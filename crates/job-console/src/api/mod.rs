@@ -10,6 +10,7 @@ mod audit;
 mod bulk;
 #[cfg(test)]
 mod caller_tests;
+mod cancel;
 mod change;
 mod change_jobs;
 mod change_servers;
@@ -115,7 +116,7 @@ fn reads(routes: Routes) -> Routes {
 
 fn changes(routes: Routes) -> Routes {
     use Permission::{
-        Configure, Create, Disable, Drain, Pause, Remove, Repair, Run, ShutDown, Silence,
+        Cancel, Configure, Create, Disable, Drain, Pause, Remove, Repair, Run, ShutDown, Silence,
     };
     routes
         .api(Create, routes!(configuration::create_job))
@@ -123,6 +124,7 @@ fn changes(routes: Routes) -> Routes {
         .api(Configure, routes!(former::restore_configuration))
         .api(Run, routes!(change_jobs::run_job))
         .api(Run, routes!(change_jobs::rerun_failed))
+        .api(Cancel, routes!(cancel::cancel_runs))
         .api(Pause, routes!(change_servers::pause_job))
         .api(Pause, routes!(change_servers::resume_job))
         .api(Disable, routes!(change_servers::disable_job))
@@ -153,13 +155,14 @@ fn changes(routes: Routes) -> Routes {
 
 /// Changes of many jobs, which check the caller for each job.
 fn bulk_changes(routes: Routes) -> Routes {
-    use Permission::{Disable, Import, Pause, Run};
+    use Permission::{Cancel, Disable, Import, Pause, Run};
     let import = routes!(transfer::import_jobs);
     let import = import.layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
     let apply = routes!(apply::apply_files).layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
     routes
         .api_per_job(Run, routes!(bulk::run_jobs))
         .api_per_job(Run, routes!(bulk::rerun_failed_of_jobs))
+        .api_per_job(Cancel, routes!(bulk::cancel_runs_of_jobs))
         .api_per_job(Pause, routes!(bulk::pause_jobs))
         .api_per_job(Pause, routes!(bulk::resume_jobs))
         .api_per_job(Disable, routes!(bulk::disable_jobs))

@@ -205,6 +205,9 @@ fn chinese(why: &WhyNot) -> Option<String> {
         WhyNot::Runs { holder, .. } => {
             format!("{} 正在运行该分片", holder.as_deref().unwrap_or("某实例"))
         }
+        WhyNot::Cancelled { by, why, .. } => {
+            format!("{by} 已取消其运行：{why}；由其持有者或主节点结束")
+        }
         WhyNot::MarkedOnly { holder } => {
             format!("{holder} 将该分片标记为运行中，但其记录中没有运行；标记存在期间没有实例启动它")
         }

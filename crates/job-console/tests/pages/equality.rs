@@ -116,7 +116,7 @@ fn post(world: &World, path: String, form: String) -> JoinHandle<()> {
 
 /// Performs one operation or fault. Returns the request of an operation.
 async fn step(world: &World, tabs: &mut [Tab], chooser: &mut Chooser) -> Option<JoinHandle<()>> {
-    const WORDS: [&str; 6] = ["run", "rerun", "pause", "resume", "disable", "enable"];
+    const WORDS: [&str; 7] = ["run", "rerun", "cancel", "pause", "resume", "disable", "enable"];
     const PLACES: [&str; 4] = ["", "?server=10.0.0.1", "?server=10.0.0.2", "?item=1"];
     let lease = Duration::from_secs(30);
     match chooser.0.u8(..14) {

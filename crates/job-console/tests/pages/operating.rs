@@ -74,6 +74,18 @@ async fn rerun_leads_to_its_items() {
 }
 
 #[tokio::test]
+async fn cancel_shows_the_runs_and_asks_for_a_reason() {
+    let world = World::with_jobs().await;
+    let cancel = "/n/orders/jobs/report/act/cancel";
+    let page = world.get(cancel).await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert!(page.contains("Cancel runs: report") && page.contains("no run is unfinished"), "{page}");
+    assert!(page.contains("name=\"why\""), "{page}");
+    let job = world.get("/n/orders/jobs/report").await.text;
+    assert!(job.contains("act/cancel"), "{job}");
+}
+
+#[tokio::test]
 async fn enabling_after_a_drain_puts_the_pause_back_and_says_so() {
     let world = World::with_jobs().await;
     let pause = "/n/orders/jobs/report/act/pause?server=10.0.0.1";

@@ -18,6 +18,7 @@ impl Driver {
                 self.commit(duty, &reason, Commit { ticket, txn, confirm_absent });
             }
             Command::Start(items) => self.start(items),
+            Command::Cancel(cancel) => self.executor.cancel(&cancel),
             Command::CallOnce { stage, fire, token } => self.call_once(stage, fire, token),
             Command::Interrupt(reason) => self.interrupt(reason),
             Command::Schedule(config) => self.schedule(config),

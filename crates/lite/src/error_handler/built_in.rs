@@ -50,7 +50,11 @@ impl RunFailure {
         match self.outcome() {
             Outcome::TimedOut => tracing::error!(attempt, error, "item timed out"),
             Outcome::Panicked => tracing::error!(attempt, panic = error, "item panicked"),
-            Outcome::Failed | Outcome::Succeeded | Outcome::Interrupted | Outcome::Disabled => {
+            Outcome::Failed
+            | Outcome::Succeeded
+            | Outcome::Interrupted
+            | Outcome::Cancelled
+            | Outcome::Disabled => {
                 tracing::error!(attempt, error, "item failed");
             }
         }

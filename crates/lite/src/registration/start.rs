@@ -64,7 +64,7 @@ impl Registration {
             job: job.clone(),
             differences: ready.differences,
             subscribers: Arc::clone(&subscribers),
-            clock: Arc::clone(&seams.clock),
+            seams: seams.clone(),
             join_deadline: scheduler.connect_deadline,
             ending: OnceLock::new(),
         });

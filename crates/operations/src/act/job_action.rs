@@ -4,7 +4,7 @@ use std::fmt;
 
 use coordination::JobName;
 
-use super::{Change, Scope};
+use super::{Change, RunsToCancel, Scope};
 use crate::{By, Operations, Report, Result};
 
 /// Action on a whole job.
@@ -14,6 +14,8 @@ pub enum JobAction {
     Run,
     /// Request a run of the items whose last run did not succeed.
     RerunFailed,
+    /// Cancel all unfinished runs.
+    Cancel,
     /// Pause all servers.
     Pause,
     /// Resume the paused servers.
@@ -26,8 +28,15 @@ pub enum JobAction {
 
 impl JobAction {
     /// All actions.
-    pub const ALL: [Self; 6] =
-        [Self::Run, Self::RerunFailed, Self::Pause, Self::Resume, Self::Disable, Self::Enable];
+    pub const ALL: [Self; 7] = [
+        Self::Run,
+        Self::RerunFailed,
+        Self::Cancel,
+        Self::Pause,
+        Self::Resume,
+        Self::Disable,
+        Self::Enable,
+    ];
 
     /// Returns the name, such as `rerun-failed`.
     #[must_use]
@@ -35,6 +44,7 @@ impl JobAction {
         match self {
             Self::Run => "run",
             Self::RerunFailed => "rerun-failed",
+            Self::Cancel => "cancel",
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Disable => "disable",
@@ -49,6 +59,7 @@ impl JobAction {
         match self {
             Self::Run => Change::Run(None),
             Self::RerunFailed => Change::RerunFailed,
+            Self::Cancel => Change::Cancel(RunsToCancel::All),
             Self::Pause => Change::Pause(scope),
             Self::Resume => Change::Resume(scope),
             Self::Disable => Change::Disable(scope),
@@ -67,13 +78,14 @@ impl Operations {
     /// Applies an action to a whole job.
     ///
     /// # Errors
-    /// As [`trigger`](Self::trigger), [`rerun_failed`](Self::rerun_failed) or
-    /// [`disable`](Self::disable).
+    /// As [`trigger`](Self::trigger), [`rerun_failed`](Self::rerun_failed),
+    /// [`cancel`](Self::cancel) or [`disable`](Self::disable).
     pub async fn act(&self, job: &JobName, action: JobAction, by: &By) -> Result<Report> {
         let scope = Scope::of_job(job.clone());
         match action {
             JobAction::Run => Ok(self.trigger(job, None, by).await?.report),
             JobAction::RerunFailed => Ok(self.rerun_failed(job, by).await?.report),
+            JobAction::Cancel => self.cancel(job, &RunsToCancel::All, by).await,
             JobAction::Pause => self.pause(&scope, by).await,
             JobAction::Resume => self.resume(&scope, by).await,
             JobAction::Disable => self.disable(&scope, by).await,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use sharding::ShardingItem;
 
-use super::{Scope, instances, items, servers, trigger};
+use super::{RunsToCancel, Scope, cancel, instances, items, servers, trigger};
 use crate::change::Planned;
 use crate::{JobSnapshot, Report, Result};
 
@@ -33,6 +33,8 @@ pub enum Change {
     Run(Option<BTreeSet<ShardingItem>>),
     /// [`Operations::rerun_failed`](crate::Operations::rerun_failed).
     RerunFailed,
+    /// [`Operations::cancel`](crate::Operations::cancel).
+    Cancel(RunsToCancel),
 }
 
 /// Returns the report that a change of this job would have if it were written now.
@@ -64,6 +66,7 @@ pub fn preview(job: &JobSnapshot, change: &Change, now: Timestamp) -> Result<Rep
         Change::EnableItems(items) => of_items(job, items, false)?,
         Change::Run(items) => trigger::preview(job, items.clone(), now)?,
         Change::RerunFailed => trigger::preview_rerun(job, now)?,
+        Change::Cancel(which) => cancel::preview(job, which, now)?,
     };
     Ok(planned.report(job.job(), None))
 }

@@ -2,7 +2,7 @@
 
 mod reason;
 
-use coordination::{ConfigState, FireTime, LedgerState, NodeKind, server_of};
+use coordination::{ConfigState, FireTime, Ledger, LedgerState, NodeKind, server_of};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
@@ -233,6 +233,10 @@ fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
         }
         _ if shown.queued => reasons.push(WhyNot::Orphaned { holder: None }),
         Some(_) | None => {}
+    }
+    if let Some(request) = record.and_then(Ledger::cancels) {
+        let (by, why) = (request.by().to_owned(), request.why().to_owned());
+        reasons.push(WhyNot::Cancelled { by, why, at_ms: request.at_ms() });
     }
     if let Some(to) = job.view().next_owner(item) {
         reasons.push(WhyNot::PendingMove { to: to.to_string() });

@@ -89,6 +89,15 @@ pub enum WhyNot {
         /// Start of the run by its holder's clock, in milliseconds since 1970 UTC.
         since_ms: Option<i64>,
     },
+    /// The cancellation of the item's unfinished run is requested.
+    Cancelled {
+        /// Author of the request.
+        by: String,
+        /// Reason of the request.
+        why: String,
+        /// Time of the request by its author's clock, in milliseconds since 1970 UTC.
+        at_ms: i64,
+    },
     /// An instance marks the item as running, but its record shows no run. No instance starts it.
     MarkedOnly {
         /// Instance that wrote the mark.
@@ -227,6 +236,13 @@ impl fmt::Display for WhyNot {
                 write!(f, "the owner of the item is {owner}, and {server}")
             }
             Self::Runs { holder, since_ms } => runs(f, name_of(holder.as_deref()), *since_ms),
+            Self::Cancelled { by, why, at_ms } => {
+                let at = moment(*at_ms);
+                write!(
+                    f,
+                    "{by} cancelled its run at {at}: {why}; its holder ends it, or the leader"
+                )
+            }
             Self::MarkedOnly { holder } => marked_only(f, holder),
             Self::Orphaned { holder } => {
                 let holder = name_of(holder.as_deref());

@@ -119,6 +119,26 @@ impl Story {
         self.says(p, Fact::Exec { ev: ExecEvent::End, run, source, cfg, result })
     }
 
+    /// The leader ends the run of a lost holder, or an orphaned run, without a takeover.
+    pub(crate) fn abandon(&mut self, leader: &str, i: u32) -> &mut Self {
+        let mut ledger = self.ledgers[&i].clone();
+        ledger["state"] = json!("idle");
+        ledger["outcome"] = json!("interrupted");
+        let term = self.check("/j/coordination/term");
+        let mut ops = vec![term, self.ledger_op(self.sid(leader), i, ledger)];
+        ops.extend(self.mark(leader, &format!("/j/leader/failover/items/{i}"), false));
+        self.commit(leader, ops)
+    }
+
+    /// An operator requests the cancellation of the run of an item.
+    pub(crate) fn cancel(&mut self, i: u32) -> &mut Self {
+        let mut ledger = self.ledgers[&i].clone();
+        ledger["cancel"] =
+            json!({ "token": ledger["token"], "by": "anna", "why": "wrong month", "at": fire(0) });
+        let op = self.ledger_op(super::OPERATOR, i, ledger);
+        self.commit("operator", vec![op])
+    }
+
     /// Records the end of a run.
     pub(crate) fn release(&mut self, p: &str, i: u32, outcome: &str) -> &mut Self {
         let mut ledger = self.ledgers[&i].clone();

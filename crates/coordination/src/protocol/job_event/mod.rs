@@ -31,6 +31,7 @@ use crate::{FencingToken, FireRange, FireTime, Gap, Outcome, RunSource};
 /// | `Resharded` | this instance, as leader, has assigned items anew |
 /// | `Claimed` | this instance has claimed an item for a run |
 /// | `Settled` | a run of this instance has ended and its end is recorded |
+/// | `Cancelled` | a run has ended because its cancellation was requested, with author and reason |
 /// | `Fenced` | a run of this instance ended after a takeover; its result does not count |
 /// | `MisfireNoted` | a fire met the busy item and is noted for a later run |
 /// | `Missed` | a fire of an item is not run, with the reason |
@@ -118,6 +119,26 @@ pub enum JobEvent {
         token: FencingToken,
         /// Outcome of the run.
         outcome: Outcome,
+    },
+    /// A run has ended because its cancellation was requested, and its end is recorded.
+    ///
+    /// The instance that records the end reports it: the holder, after [`Settled`](Self::Settled)
+    /// with the outcome `cancelled`, or the leader if the holder is gone.
+    Cancelled {
+        /// The item.
+        item: ShardingItem,
+        /// Scheduled fire time, or the time of the request.
+        fire: FireTime,
+        /// Source of the run.
+        source: RunSource,
+        /// Instance that held the run.
+        holder: InstanceId,
+        /// Fencing token of the run.
+        token: FencingToken,
+        /// Author of the request.
+        by: String,
+        /// Reason of the request.
+        why: String,
     },
     /// A run ended after another instance had taken it over.
     Fenced {
@@ -228,6 +249,7 @@ impl JobEvent {
             Self::Resharded { .. } => "resharded",
             Self::Claimed { .. } => "claimed",
             Self::Settled { .. } => "settled",
+            Self::Cancelled { .. } => "cancelled",
             Self::Fenced { .. } => "fenced",
             Self::MisfireNoted { .. } => "misfire_noted",
             Self::Missed { .. } => "missed",

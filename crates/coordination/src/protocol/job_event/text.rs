@@ -33,6 +33,13 @@ impl fmt::Display for JobEvent {
             Self::Settled { item, fire, source, token, outcome } => {
                 write!(f, "item {item} {outcome} for the fire of {fire}: {source}, token {token}")
             }
+            Self::Cancelled { item, fire, token, by, why, .. } => {
+                write!(
+                    f,
+                    "the run of item {item} for the fire of {fire}, token {token}, was cancelled \
+                     by {by}: {why}"
+                )
+            }
             Self::Fenced { item, token } => {
                 write!(
                     f,
@@ -123,6 +130,19 @@ mod tests {
             (
                 resharded(&[0, 1, 5], 1, 3),
                 "resharded for 3 instances: 3 items moved: 0-1, 5; 1 pending (an instance joined)",
+            ),
+            (
+                JobEvent::Cancelled {
+                    item,
+                    fire: NOON,
+                    source,
+                    holder: instance(),
+                    token,
+                    by: "anna".to_owned(),
+                    why: "wrong month".to_owned(),
+                },
+                "the run of item 3 for the fire of 2024-02-29T12:00:00Z, token 4, was cancelled \
+                 by anna: wrong month",
             ),
             (JobEvent::LostLeadership, "is no longer the leader"),
             (JobEvent::Suspended, "the connection to the registry is lost"),

@@ -72,12 +72,16 @@ impl Ledger {
         Some(Self { request: None, ..self.with_run(by, run) })
     }
 
-    /// Orphan → running: another instance continues the same fire.
+    /// Orphan → running: another instance continues the same fire. Not if its cancellation is
+    /// requested: such a run ends.
     ///
     /// A disabled item is taken over, too: the run began before the item was disabled.
     #[must_use]
     pub fn take_over(&self, by: &Claimant) -> Option<Self> {
         let LedgerState::Orphan(run) = &self.state else { return None };
+        if !self.may_continue() {
+            return None;
+        }
         // The next fencing token makes the effects of the former holder stale.
         let (holder, source) = (by.holder.clone(), RunSource::Failover);
         Some(self.with_run(by, Run { holder, source, ..run.clone() }))
@@ -99,7 +103,7 @@ impl Ledger {
             next_config: if is_other { config_of_next } else { None },
             began_ms: Some(by.now_ms),
             ended_ms: None,
-            ..self.clone()
+            ..self.clone().without_cancel_request()
         }
     }
 }

@@ -6,7 +6,8 @@ use super::{Ledger, LedgerState, Outcome, Run, RunSource};
 use crate::{FailureReason, FencingToken, FireTime};
 
 impl Ledger {
-    /// Running → idle: the run ended.
+    /// Running → idle: the run ended. An interrupted run ends as cancelled if, and only if, its
+    /// cancellation was requested.
     #[must_use]
     pub fn complete(&self, outcome: Outcome, now_ms: i64) -> Option<Self> {
         self.running()?;
@@ -19,10 +20,11 @@ impl Ledger {
         Self { failure: failure.or(self.failure), ..self }
     }
 
-    /// Running → orphan: the holder is gone, or gave the run up.
+    /// Running → orphan: the holder is gone, or gave the run up. Not if its cancellation is
+    /// requested: such a run ends.
     #[must_use]
     pub fn orphan(&self) -> Option<Self> {
-        let run = self.running()?.clone();
+        let run = self.running().filter(|_| self.may_continue())?.clone();
         Some(Self { state: LedgerState::Orphan(run), ..self.clone() })
     }
 
@@ -35,7 +37,8 @@ impl Ledger {
         }
         let run = Run::scheduled(holder.clone(), RunSource::Normal, fire);
         // The fire is settled as well, so that it is taken over but never claimed again.
-        Some(Self { state: LedgerState::Orphan(run), ..self.clone().with_last_fire(fire, None) })
+        let settled = self.clone().without_cancel_request().with_last_fire(fire, None);
+        Some(Self { state: LedgerState::Orphan(run), ..settled })
     }
 
     /// Running or orphan → idle: no instance completes the run.
@@ -48,15 +51,21 @@ impl Ledger {
     /// Raises the fencing token to `token` if it is lower.
     #[must_use]
     pub(crate) fn with_token_at_least(self, token: Option<FencingToken>) -> Self {
-        Self { token: token.map_or(self.token, |token| self.token.max(token)), ..self }
+        match token.filter(|token| *token > self.token) {
+            // A restored record does not show whether a later run was cancelled.
+            Some(token) => Self { token, ..self.without_cancel_request() },
+            None => self,
+        }
     }
 
     /// Returns the record of an idle item whose last run ended at `now_ms`.
     pub(crate) fn with_ended_run(&self, outcome: Outcome, now_ms: i64) -> Self {
-        // An interrupted run does not show that the cause of an earlier failure is gone.
-        let keeps_failure = outcome == Outcome::Interrupted;
+        let outcome = self.outcome_of_end(outcome);
+        // A run that was cut short does not show that the cause of an earlier failure is gone.
+        let keeps_failure = outcome.is_cut_short();
         let failure = if keeps_failure { self.failure.clone() } else { None };
+        let cancel = self.cancel.clone().filter(|_| outcome == Outcome::Cancelled);
         let (outcome, ended_ms) = (Some(outcome), Some(now_ms));
-        Self { state: LedgerState::Idle, outcome, failure, ended_ms, ..self.clone() }
+        Self { state: LedgerState::Idle, outcome, cancel, failure, ended_ms, ..self.clone() }
     }
 }

@@ -14,6 +14,12 @@ impl Ledger {
         self.settled_until() >= Some(fire)
     }
 
+    /// Returns true if a fire is noted as a misfire and has not run yet.
+    #[must_use]
+    pub fn has_noted(&self, fire: FireTime) -> bool {
+        self.misfire.is_some_and(|range| range.has(fire))
+    }
+
     /// Returns the last settled fire.
     #[must_use]
     pub fn settled_until(&self) -> Option<FireTime> {

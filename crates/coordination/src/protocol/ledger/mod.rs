@@ -4,6 +4,7 @@
 //! succeeds has won the claim, and the sequence of records is the history of the item. A record is
 //! never deleted while the job exists.
 
+mod cancels;
 mod claims;
 mod endings;
 mod fires;

@@ -1,10 +1,14 @@
 //! The ledger record of an item and the questions that it answers.
 
+use std::sync::Arc;
+
 use reg_center::Version;
 use sharding::InstanceId;
 
 use super::{FireRange, ManualRequest, Outcome, Run};
-use crate::{FailureReason, FencingToken, FireTime, Gap, RequestParameter, UnknownFields};
+use crate::{
+    CancelRequest, FailureReason, FencingToken, FireTime, Gap, RequestParameter, UnknownFields,
+};
 
 /// State of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -66,6 +70,9 @@ pub struct Ledger {
     pub misfire: Option<FireRange>,
     /// Manual request that waits for a run.
     pub request: Option<ManualRequest>,
+    /// Request to cancel the run; after a cancelled run, the request that it ended by. It holds for
+    /// its token only: see [`cancel_request`](Self::cancel_request).
+    pub cancel: Option<Arc<CancelRequest>>,
     /// An operator has disabled the item. The leader keeps this equal to the item's `disabled`
     /// node, so that a claim by a stale view conflicts.
     pub disabled: bool,
@@ -97,6 +104,7 @@ impl Ledger {
             config: None,
             misfire: None,
             request: None,
+            cancel: None,
             disabled: false,
             outcome: None,
             failure: None,
@@ -152,14 +160,15 @@ impl Ledger {
         self.token == token && self.is_running_on(holder)
     }
 
-    /// Returns the maximum size of parameters, failure reasons and unknown fields in the record's
-    /// document, in bytes.
+    /// Returns the maximum size of parameters, cancel requests, failure reasons and unknown fields
+    /// in the record's document, in bytes.
     pub(crate) fn parameter_bytes(&self) -> usize {
         let of_run = self.run().and_then(|run| run.parameter.as_ref());
         let of_request = self.request.as_ref().and_then(|request| request.parameter.as_ref());
         let failure = self.failure.as_ref().map_or(0, FailureReason::json_bytes);
+        let cancel = self.cancel.as_deref().map_or(0, CancelRequest::json_bytes);
         let parameters = of_run.into_iter().chain(of_request).map(RequestParameter::json_bytes);
-        parameters.sum::<usize>() + failure + self.unknown.json_bytes()
+        parameters.sum::<usize>() + cancel + failure + self.unknown.json_bytes()
     }
 
     /// Returns the record without the times at which its run began and ended.
@@ -191,6 +200,9 @@ impl Ledger {
         }
         if let Some(request) = &self.request {
             text.push_str(&format!(", asked for at {}", request.at.0));
+        }
+        if let Some(request) = self.cancels() {
+            text.push_str(&format!(", to be cancelled for {}", request.by()));
         }
         if self.disabled {
             text.push_str(", disabled");

@@ -67,14 +67,23 @@ pub enum Outcome {
     Panicked,
     /// The job's code did not end within its time limit.
     TimedOut,
-    /// The run was cancelled, or its holder was lost, and no instance takes it over.
+    /// The run was cut short, or its holder was lost, and no instance takes it over.
     Interrupted,
+    /// The run ended because an operator or a program requested its cancellation. The record has
+    /// the request.
+    Cancelled,
     /// The item was disabled when the fire was due.
     Disabled,
 }
 
 impl Outcome {
-    /// Returns the word on the wire, in lower case.
+    /// Returns true if the run ended before its code had returned by itself.
+    #[must_use]
+    pub fn is_cut_short(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Cancelled)
+    }
+
+    /// Returns the outcome as a word, in lower case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -83,6 +92,7 @@ impl Outcome {
             Self::Panicked => "panicked",
             Self::TimedOut => "timed_out",
             Self::Interrupted => "interrupted",
+            Self::Cancelled => "cancelled",
             Self::Disabled => "disabled",
         }
     }
@@ -106,6 +116,10 @@ pub struct FireRange {
 }
 
 impl FireRange {
+    pub(super) fn has(self, fire: FireTime) -> bool {
+        (self.first..=self.last).contains(&fire)
+    }
+
     pub(super) fn extended_by(range: Option<Self>, fire: FireTime) -> Self {
         match range {
             // A fire that comes late, or twice, must not lower the end.
@@ -157,6 +171,12 @@ impl Run {
     /// Returns a run for one scheduled fire.
     pub(super) fn scheduled(holder: InstanceId, source: RunSource, fire: FireTime) -> Self {
         Self { holder, fire, source, kind: RunKind::Scheduled, merged: None, parameter: None }
+    }
+
+    /// Returns true if the run is for this fire, or stands for it among others.
+    #[must_use]
+    pub fn stands_for(&self, fire: FireTime) -> bool {
+        self.fire == fire || self.merged.is_some_and(|range| range.has(fire))
     }
 
     /// Returns true if the run, or the run that it took over, is for a scheduled fire.

@@ -4,7 +4,7 @@ use reg_center::Version;
 use sharding::InstanceId;
 
 use super::*;
-use crate::{FireTime, Gap, RequestParameter};
+use crate::{CancelRequest, FireTime, Gap, RequestParameter};
 
 fn by(id: &str) -> Claimant {
     Claimant { holder: InstanceId::new(id), config: Version(0), now_ms: 7 }
@@ -38,10 +38,15 @@ fn retired() -> Ledger {
     idle().retire().unwrap()
 }
 
+fn cancel(ledger: &Ledger) -> Option<Ledger> {
+    let request = CancelRequest::new(ledger.token, "anna", "wrong month", 7)?;
+    ledger.with_cancel_request(request)
+}
+
 #[test]
 fn each_transition_is_allowed_in_its_states_only() {
     type Step = fn(&Ledger) -> Option<Ledger>;
-    let steps: [(&str, Step, [bool; 4]); 12] = [
+    let steps: [(&str, Step, [bool; 4]); 15] = [
         ("claim", |l| l.claim(&other(), FireTime(300), None), [true, false, false, false]),
         ("request", |l| l.with_request(request()), [true, true, true, false]),
         (
@@ -49,6 +54,9 @@ fn each_transition_is_allowed_in_its_states_only() {
             |l| l.with_request(request())?.answer(&other()),
             [true, false, false, false],
         ),
+        ("request to cancel", cancel, [false, true, true, false]),
+        ("orphan a run to be cancelled", |l| cancel(l)?.orphan(), [false; 4]),
+        ("take such a run over", |l| cancel(l)?.take_over(&other()), [false; 4]),
         ("disable", |l| l.with_disabled(true), [true; 4]),
         ("complete", |l| l.complete(Outcome::Succeeded, 0), [false, true, false, false]),
         ("orphan", Ledger::orphan, [false, true, false, false]),
@@ -99,6 +107,35 @@ fn settle_back_needs_an_item_without_a_run() {
         None,
         "that fire is no longer settled"
     );
+}
+
+#[test]
+fn cancel_request_holds_for_its_run_only() {
+    let wanted = cancel(&running()).unwrap();
+    assert_eq!(cancel(&wanted), None, "one request for each run");
+    let stale = CancelRequest::new(idle().token, "anna", "late", 7).unwrap();
+    assert_eq!(running().with_cancel_request(stale), None, "the request names an earlier run");
+    let rows = [
+        (Outcome::Interrupted, Outcome::Cancelled),
+        (Outcome::Cancelled, Outcome::Cancelled),
+        (Outcome::Succeeded, Outcome::Succeeded),
+        (Outcome::Failed, Outcome::Failed),
+    ];
+    for (ended, recorded) in rows {
+        let done = wanted.complete(ended, 9).unwrap();
+        assert_eq!(done.outcome, Some(recorded), "{ended}");
+        let keeps = recorded == Outcome::Cancelled;
+        assert_eq!(done.cancel_request().is_some(), keeps, "{ended}");
+        let next = done.claim(&other(), FireTime(400), None).unwrap();
+        assert_eq!((next.cancel.as_ref(), next.cancels()), (None, None), "{ended}");
+        assert!(next.orphan().and_then(|l| l.take_over(&me())).is_some(), "{ended}");
+    }
+    let unwanted = running().complete(Outcome::Cancelled, 9).unwrap();
+    assert_eq!(unwanted.outcome, Some(Outcome::Interrupted), "no run is cancelled without one");
+    let lost = cancel(&orphan()).and_then(|l| l.abandon(9)).unwrap();
+    assert_eq!(lost.outcome, Some(Outcome::Cancelled));
+    let of_java = lost.orphan_of(&me().holder, FireTime(900)).unwrap();
+    assert_eq!((of_java.cancels(), of_java.outcome), (None, None), "it has the same token");
 }
 
 fn gap(first: i64, until: i64, count: Option<u32>) -> Gap {

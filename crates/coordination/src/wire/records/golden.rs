@@ -12,8 +12,8 @@ use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::{OnceCall, OnceRecord};
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::{
-    AuditLog, AuditRecord, Claimant, FailureReason, FireTime, FormerConfig, FormerConfigs, Gap,
-    Label, Ledger, ManualRequest, Outcome, TemplateName, TemplateRecord,
+    AuditLog, AuditRecord, CancelRequest, Claimant, FailureReason, FireTime, FormerConfig,
+    FormerConfigs, Gap, Label, Ledger, ManualRequest, Outcome, TemplateName, TemplateRecord,
 };
 
 fn folder() -> PathBuf {
@@ -23,7 +23,12 @@ fn folder() -> PathBuf {
 /// The folders, one for each version that is read, the latest last.
 const VERSIONS: [&str; 2] = ["v0", "v1"];
 /// Records and fields that version 0 did not have.
-const ONLY_V1: [&str; 2] = ["audit-effect.json", "former-configs.json"];
+const ONLY_V1: [&str; 4] = [
+    "audit-effect.json",
+    "former-configs.json",
+    "ledger-cancel-requested.json",
+    "ledger-cancelled.json",
+];
 
 fn golden(version: &str, file: &str) -> String {
     let path = folder().join(version).join(file);
@@ -67,6 +72,12 @@ fn with_gaps() -> Ledger {
     born.with_gaps([gap(10_000, Some(2), None), gap(40_000, None, Some(Version(4)))], &[])
 }
 
+fn to_be_cancelled() -> Ledger {
+    let run = scheduled_run();
+    let request = CancelRequest::new(run.token, "anna", "a \"quoted\" reason", 60_900).unwrap();
+    run.with_cancel_request(request).unwrap()
+}
+
 /// Returns the ledger records by the names of their files.
 fn ledgers() -> Vec<(&'static str, Ledger)> {
     let noted = scheduled_run().note_misfire(FireTime(120_000), Some(FireTime(180_000))).unwrap();
@@ -87,6 +98,8 @@ fn ledgers() -> Vec<(&'static str, Ledger)> {
         ("ledger-failed", failed.clone()),
         ("ledger-succeeded", scheduled_run().complete(Outcome::Succeeded, 61_000).unwrap()),
         ("ledger-requested-disabled", requested.with_disabled(true).unwrap()),
+        ("ledger-cancel-requested", to_be_cancelled()),
+        ("ledger-cancelled", to_be_cancelled().complete(Outcome::Interrupted, 61_000).unwrap()),
         ("ledger-gaps", with_gaps()),
         ("ledger-retired", failed.retire().unwrap()),
     ]

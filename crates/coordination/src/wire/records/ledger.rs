@@ -1,5 +1,7 @@
 //! Ledger records as JSON.
 
+use std::sync::Arc;
+
 use reg_center::Version;
 use serde::{Deserialize, Serialize};
 use sharding::InstanceId;
@@ -8,8 +10,8 @@ use super::format::{FormatVersion, RecordError, from_json, to_json};
 use super::words::{GapDoc, KindDoc, OutcomeDoc, RangeDoc, SourceDoc, StateDoc};
 use super::{decode_parameter, decode_token, encode_parameter};
 use crate::{
-    FailureReason, FireTime, Ledger, LedgerState, ManualRequest, Run, RunKind, RunSource,
-    UnknownFields,
+    CancelRequest, FailureReason, FencingToken, FireTime, Ledger, LedgerState, ManualRequest,
+    Outcome, Run, RunKind, RunSource, UnknownFields,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -49,6 +51,9 @@ struct LedgerDoc {
     misfire: Option<RangeDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<RequestDoc>,
+    /// The request to cancel the run of this token, in progress or ended by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancel: Option<CancelDoc>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     disabled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,6 +75,14 @@ struct RequestDoc {
     at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameter: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CancelDoc {
+    token: u64,
+    by: String,
+    why: String,
+    at: i64,
 }
 
 impl LedgerDoc {
@@ -133,6 +146,7 @@ pub fn encode_ledger(ledger: &Ledger) -> String {
         gaps: ledger.gaps.iter().map(Into::into).collect(),
         config: ledger.config.map(|version| version.0),
         request: ledger.request.as_ref().map(encode_request),
+        cancel: ledger.cancel.as_deref().map(encode_cancel),
         disabled: ledger.disabled,
         began: ledger.began_ms,
         ended: ledger.ended_ms,
@@ -157,7 +171,8 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
     };
     let token = decode_token(doc.token)?;
     let request = doc.request.map(decode_request).transpose()?;
-    Ok(Ledger {
+    let cancel = doc.cancel.map(decode_cancel).transpose()?;
+    Ok(named_as_cancelled(Ledger {
         state,
         last_fire: doc.last.map(FireTime),
         previous_fire: doc.previous.map(FireTime),
@@ -166,6 +181,7 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
         gaps: doc.gaps.into_iter().map(Into::into).collect(),
         config: doc.config.map(Version),
         request,
+        cancel,
         disabled: doc.disabled,
         began_ms: doc.began,
         ended_ms: doc.ended,
@@ -174,6 +190,31 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
         outcome: doc.outcome.map(Into::into),
         failure: doc.failure.as_deref().and_then(FailureReason::new),
         unknown: doc.unknown,
+    }))
+}
+
+/// Returns the record with the outcome `cancelled` if its request shows that it ended so. The word
+/// in the record is `interrupted`, which earlier versions read.
+fn named_as_cancelled(ledger: Ledger) -> Ledger {
+    let has_ended = !ledger.is_busy() && ledger.outcome == Some(Outcome::Interrupted);
+    let is_cancelled = has_ended && ledger.cancel_request().is_some();
+    let outcome = if is_cancelled { Some(Outcome::Cancelled) } else { ledger.outcome };
+    Ledger { outcome, ..ledger }
+}
+
+fn encode_cancel(request: &CancelRequest) -> CancelDoc {
+    CancelDoc {
+        token: request.token().0,
+        by: request.by().to_owned(),
+        why: request.why().to_owned(),
+        at: request.at_ms(),
+    }
+}
+
+fn decode_cancel(doc: CancelDoc) -> Result<Arc<CancelRequest>, String> {
+    let request = CancelRequest::new(FencingToken(doc.token), &doc.by, &doc.why, doc.at);
+    request.map(Arc::new).ok_or_else(|| {
+        format!("cancel has by {:?} and why {:?}; neither may be blank", doc.by, doc.why)
     })
 }
 
@@ -232,6 +273,28 @@ mod tests {
             assert!(text.contains(&format!(r#""outcome":"{outcome}""#)), "{text}");
             assert_eq!(decode_ledger(text.as_bytes()).unwrap(), ledger, "{text}");
         }
+    }
+
+    #[test]
+    fn only_a_request_for_the_ended_run_shows_that_it_was_cancelled() {
+        let running = &ledgers()[1];
+        let request = CancelRequest::new(running.token, "anna", "wrong month", 1_400).unwrap();
+        let wanted = running.with_cancel_request(request).unwrap();
+        let cancelled = wanted.complete(Outcome::Interrupted, 1_500).unwrap();
+        for ledger in [&wanted, &cancelled, &cancelled.retire().unwrap()] {
+            let text = encode_ledger(ledger);
+            assert_eq!(decode_ledger(text.as_bytes()).as_ref(), Ok(ledger), "{text}");
+        }
+        let text = encode_ledger(&cancelled);
+        let shown = r#""cancel":{"token":1,"by":"anna","why":"wrong month","at":1400}"#;
+        assert!(text.contains(shown) && text.contains(r#""outcome":"interrupted""#), "{text}");
+        // An earlier version keeps the field when it writes a later run.
+        let later = text.replace(r#","token":1,"last""#, r#","token":2,"last""#);
+        let later = decode_ledger(later.as_bytes()).unwrap();
+        assert_eq!((later.outcome, later.cancel_request()), (Some(Outcome::Interrupted), None));
+        let blank = text.replace("wrong month", " ");
+        let error = decode_ledger(blank.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(r#"by "anna" and why " ""#), "{error}");
     }
 
     #[test]

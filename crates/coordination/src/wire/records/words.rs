@@ -147,7 +147,9 @@ impl From<Outcome> for OutcomeDoc {
             Outcome::Failed => Self::Failed,
             Outcome::Panicked => Self::Panicked,
             Outcome::TimedOut => Self::TimedOut,
-            Outcome::Interrupted => Self::Interrupted,
+            // Earlier versions do not read another word. The request in the record shows that the
+            // run was cancelled.
+            Outcome::Interrupted | Outcome::Cancelled => Self::Interrupted,
             Outcome::Disabled => Self::Disabled,
         }
     }

@@ -257,6 +257,7 @@ impl Cluster {
                 Command::Follow(scope) => self.follow(index, scope),
                 Command::CallOnce { .. }
                 | Command::Interrupt(_)
+                | Command::Cancel(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)
                 | Command::LeaveRequested

@@ -228,6 +228,7 @@ impl World {
                 Command::Commit { .. }
                 | Command::Follow(_)
                 | Command::Interrupt(_)
+                | Command::Cancel(_)
                 | Command::Schedule(_)
                 | Command::Emit(_)
                 | Command::LeaveRequested => {}

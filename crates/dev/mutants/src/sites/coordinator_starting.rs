@@ -62,6 +62,21 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
+        from: r#"            if is_lost || ledger.cancels().is_some() {
+"#,
+        to: r#"            let is_cancelled =
+                ledger.cancels().is_some() && !mutant::is(Mutant::CancelledRunStarted);
+            if is_lost || is_cancelled {
+"#,
+    },
+    Site {
+        from: r#"            self.local.runs.change(item, |run| run.cancelling = true);
+"#,
+        to: r#"            let noted = !mutant::is(Mutant::CancelledAgain);
+            self.local.runs.change(item, |run| run.cancelling = noted);
+"#,
+    },
+    Site {
         from: r#"            if !waits {
 "#,
         to: r#"            if !waits || mutant::is(Mutant::WaitingClaimForgotten) {

@@ -56,6 +56,7 @@ mod model_exhaustive_world;
 mod plan;
 mod plan_encode;
 mod protocol_id;
+mod protocol_ledger_cancels;
 mod protocol_ledger_claims;
 mod protocol_ledger_endings;
 mod protocol_ledger_fires;
@@ -140,6 +141,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/plan/encode.rs", plan_encode::SITES),
     ("crates/coordination/src/plan/mod.rs", plan::SITES),
     ("crates/coordination/src/protocol/id.rs", protocol_id::SITES),
+    ("crates/coordination/src/protocol/ledger/cancels.rs", protocol_ledger_cancels::SITES),
     ("crates/coordination/src/protocol/ledger/claims.rs", protocol_ledger_claims::SITES),
     ("crates/coordination/src/protocol/ledger/endings.rs", protocol_ledger_endings::SITES),
     ("crates/coordination/src/protocol/ledger/fires.rs", protocol_ledger_fires::SITES),

@@ -154,6 +154,16 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parameter: Option<String>,
     },
+    /// An operator requests the cancellation of the run of an item.
+    Cancel {
+        /// Number of the item.
+        item: u32,
+        /// Time between reading the record and the write; 0 is none.
+        late_ms: u32,
+        /// Time after which the operator repeats the request, as if its reply were lost; 0 is no
+        /// repetition.
+        again_ms: u32,
+    },
     /// An operator triggers one instance through its node.
     TriggerNode {
         /// The node.
@@ -211,6 +221,7 @@ impl Act {
             Self::Necessary => "necessary",
             Self::Trigger { .. } => "trigger",
             Self::RequestRun { .. } => "request_run",
+            Self::Cancel { .. } => "cancel",
             Self::TriggerNode { .. } => "trigger_node",
             Self::Pause { .. } => "pause_job",
             Self::Drain { .. } => "drain",
@@ -245,6 +256,7 @@ impl Act {
             | Self::Poison { .. }
             | Self::RemoveLeader
             | Self::RequestRun { .. }
+            | Self::Cancel { .. }
             | Self::Necessary => None,
         }
     }
@@ -295,6 +307,7 @@ impl Act {
             | Self::Necessary
             | Self::Trigger { .. }
             | Self::RequestRun { .. }
+            | Self::Cancel { .. }
             | Self::TriggerNode { .. }
             | Self::Pause { .. }
             | Self::Drain { .. } => true,

@@ -74,6 +74,8 @@ impl World {
             }
             Planned::Cancel { node, inc } if is_inc(&self.nodes, node, inc) => self.interrupt(node),
             Planned::SessionEnds { session } => self.session_due(session),
+            Planned::RepeatCancel { item, token } => self.repeat_cancel(item, token),
+            Planned::LateWrite { write } => self.write_late(write),
             Planned::RegistryUp => self.registry_up(),
             Planned::Notice { .. }
             | Planned::LeaseEnds { .. }

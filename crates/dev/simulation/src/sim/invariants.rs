@@ -214,15 +214,17 @@ impl World {
     }
 
     fn note_end(&mut self, item: ShardingItem, run: &Run, outcome: Option<Outcome>) {
+        let is_cut_short = outcome.is_some_and(Outcome::is_cut_short);
         if let Some(asked) = self.tracked.asked.get_mut(&(item, run.fire)) {
-            asked.done += u32::from(outcome != Some(Outcome::Interrupted));
+            asked.done += u32::from(!is_cut_short);
             if asked.done > asked.answered {
                 self.fail("S1a", format!("item {item} was completed again for {}", run.fire));
             }
             return;
         }
-        if outcome == Some(Outcome::Interrupted) {
-            self.coverage.count("abandoned");
+        if is_cut_short {
+            let is_cancelled = outcome == Some(Outcome::Cancelled);
+            self.coverage.count(if is_cancelled { "cancelled" } else { "abandoned" });
             self.tracked.abandoned.insert((item, run.fire));
             return;
         }

@@ -10,12 +10,13 @@
 //!
 //! In reading order: `dice`, `profile`, `act`, `script` (the input) · `world` (the step loop) ·
 //! `node`, `release`, `inbox`, `sessions`, `registry`, `schedule`, `clocks`, `work` (the parts of
-//! the cluster) · `faults`, `operators` (acts) · `invariants`, `request_parameters`, `callbacks`,
-//! `decisions`, `heal` (the checks) · `record`, `coverage`, `judge` (the output) · `run`, `seeds`,
-//! `shrink`, `points`, `corpus` (the uses).
+//! the cluster) · `faults`, `operators`, `cancels` (acts) · `invariants`, `request_parameters`,
+//! `callbacks`, `decisions`, `heal` (the checks) · `record`, `coverage`, `judge` (the output) ·
+//! `run`, `seeds`, `shrink`, `points`, `corpus` (the uses).
 
 mod act;
 mod callbacks;
+mod cancels;
 mod change;
 mod clocks;
 mod corpus;

@@ -88,6 +88,7 @@ impl World {
                 };
                 self.operate(&self.paths.layout.change(&[request]))
             }
+            Act::Cancel { item, late_ms, again_ms } => self.cancel_item(*item, *late_ms, *again_ms),
             Act::Necessary => {
                 let path = self.paths.necessary();
                 self.operate(&Txn::new().create(path, "", Lifetime::Persistent))

@@ -157,6 +157,7 @@ fn profile(like_zookeeper: bool) -> Profile {
         operator_mix: Vec::new(),
         parameters: false,
         midnight_s: 0,
+        cancel_every: 0,
         mixed_releases: false,
     }
 }

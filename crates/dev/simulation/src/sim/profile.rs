@@ -44,6 +44,9 @@ pub struct Profile {
     /// within the run.
     #[serde(default)]
     pub midnight_s: u8,
+    /// Average number of steps between two requests to cancel a run; 0 is none.
+    #[serde(default)]
+    pub cancel_every: u32,
     /// True if an older and a later release of this project run beside this one. Each restart of a
     /// process changes its release.
     #[serde(default)]
@@ -172,6 +175,7 @@ impl Profile {
             operator_mix: mix(dice, super::script::OPERATORS.len()),
             parameters: false,
             midnight_s: 0,
+            cancel_every: 0,
             mixed_releases: false,
         };
         profile.draw_extras(&mut Dice::at(seed, Stream::Extras, 0));
@@ -179,7 +183,7 @@ impl Profile {
     }
 
     /// Draws the newer settings. Parameters and simultaneous ends occur in a third of the seeds,
-    /// jitter and excluded days in a sixth, and narrow watches in half of them.
+    /// jitter, excluded days and cancellations in a sixth, and narrow watches in half of them.
     fn draw_extras(&mut self, dice: &mut Dice) {
         self.parameters = dice.one_in(3);
         if dice.one_in(6) {
@@ -191,6 +195,15 @@ impl Profile {
         }
         self.work.together = dice.one_in(3);
         self.job.narrow = dice.one_in(2);
+        if dice.one_in(6) {
+            self.cancel_every = dice.pick(&[15, 40, 100]);
+        }
+    }
+
+    /// Returns the average number of steps between two requests to cancel a run. An older release
+    /// loses the request with every write of the record.
+    pub(crate) fn cancels_every(&self) -> u32 {
+        if self.mixed_releases { 0 } else { self.cancel_every }
     }
 
     /// Returns true if fires can differ from the cron expression: with jitter, or with a midnight
@@ -215,6 +228,7 @@ impl Profile {
         let mut profile = Self::draw(seed);
         profile.fault_every = 0;
         profile.operator_every = 0;
+        profile.cancel_every = 0;
         profile.work = WorkSettings { slow: 0, hang: 0, usual_ms: (0, 200), ..profile.work };
         (profile.job.jitter_ms, profile.job.excluded_days) = (0, String::new());
         profile

@@ -75,6 +75,10 @@ impl Script {
                 let change = profile.draw_odd_times(&mut dice);
                 acts.push(Timed { step, act: Act::Configure { change } });
             }
+            let mut dice = Dice::at(seed, Stream::Extras, moment | CANCEL_MOMENT);
+            if dice.one_in(profile.cancels_every().into()) {
+                acts.push(Timed { step, act: cancel(&mut dice, &profile) });
+            }
         }
         Self { version: PROFILE_VERSION, seed, profile, acts }
     }
@@ -121,6 +125,17 @@ fn with_extras(act: Act, seed: u64, step: u32, profile: &Profile) -> Act {
 
 /// Distinguishes the moments of parameters from those of steps.
 const PARAMETER_MOMENT: u64 = 1 << 40;
+
+/// Distinguishes the moments of cancellations from those of steps.
+const CANCEL_MOMENT: u64 = 1 << 41;
+
+fn cancel(dice: &mut Dice, profile: &Profile) -> Act {
+    Act::Cancel {
+        item: item(dice, profile),
+        late_ms: dice.pick(&[0, 0, 20, 300, 1_200]),
+        again_ms: dice.pick(&[0, 30, 400, 2_000]),
+    }
+}
 
 /// Difference of a clock that is far off, in milliseconds.
 const YEAR_MS: i64 = 365 * 86_400_000;

@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
+use coordination::FencingToken;
 use reg_center::SessionId;
+use sharding::ShardingItem;
 
 /// A planned event. If the `epoch` or `inc` of its node has changed meanwhile, the event is
 /// ignored.
@@ -26,6 +28,10 @@ pub(crate) enum Planned {
     Cancel { node: usize, inc: u32 },
     /// The registry ends a session, unless its client was heard meanwhile.
     SessionEnds { session: SessionId },
+    /// An operator repeats the request to cancel a run.
+    RepeatCancel { item: ShardingItem, token: FencingToken },
+    /// A write of an operator arrives late.
+    LateWrite { write: usize },
     /// The outage of the registry ends.
     RegistryUp,
 }

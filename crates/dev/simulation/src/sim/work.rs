@@ -159,7 +159,7 @@ impl World {
     /// Ends a run and returns its event. A run that was not cancelled writes its effect first.
     fn end_run(&mut self, index: usize, exec: &Exec) -> Event {
         let &Exec { item, token, outcome, .. } = exec;
-        if outcome == Outcome::Interrupted {
+        if outcome.is_cut_short() {
             self.coverage.count("interrupted_run");
         } else {
             self.write_effect(exec);
@@ -190,6 +190,6 @@ fn result(outcome: Outcome) -> &'static str {
         Outcome::Succeeded => "ok",
         Outcome::Failed | Outcome::TimedOut => "error",
         Outcome::Panicked => "panic",
-        Outcome::Interrupted | Outcome::Disabled => "cancelled",
+        Outcome::Interrupted | Outcome::Cancelled | Outcome::Disabled => "cancelled",
     }
 }

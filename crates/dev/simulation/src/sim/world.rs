@@ -66,6 +66,8 @@ pub(crate) struct World {
     pub(crate) registry_down: bool,
     /// True if all sessions end during the outage.
     pub(crate) outage_ends_sessions: bool,
+    /// Writes of operators that arrive late, by their numbers.
+    pub(crate) late_writes: Vec<Txn>,
     pub(crate) n_instances: u32,
     pub(crate) settings: JobSettings,
     pub(crate) fires_on: bool,
@@ -105,6 +107,7 @@ impl World {
             agenda: Agenda::default(),
             registry_down: false,
             outage_ends_sessions: false,
+            late_writes: Vec::new(),
             n_instances: 0,
             settings: script.profile.job.clone(),
             fires_on: true,
@@ -259,6 +262,7 @@ impl World {
             }
             Command::CallOnce { stage, fire, token } => self.call_once(index, stage, fire, token),
             Command::Interrupt(_) => self.interrupt(index),
+            Command::Cancel(cancel) => self.cancel_run(index, &cancel),
             Command::Left => self.leave(index),
             Command::LeaveRequested => self.drain(index, Duration::from_secs(1)),
             Command::Schedule(config) => self.schedule(index, &config),

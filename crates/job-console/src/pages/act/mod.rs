@@ -42,6 +42,7 @@ impl Operation {
     pub(super) fn permission(self) -> Permission {
         match self {
             Self::Run | Self::Rerun => Permission::Run,
+            Self::Cancel => Permission::Cancel,
             Self::Pause | Self::Resume => Permission::Pause,
             Self::Disable | Self::Enable => Permission::Disable,
             Self::Drain => Permission::Drain,

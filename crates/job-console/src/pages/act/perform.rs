@@ -72,6 +72,7 @@ async fn change(
             Ok(run.await?.report)
         }
         Change::RerunFailed => Ok(operations.rerun_failed(job()?, by).await?.report),
+        Change::Cancel(which) => Ok(operations.cancel(job()?, &which, by).await?),
         Change::DisableItems(items) => Ok(operations.disable_items(job()?, &items, by).await?),
         Change::EnableItems(items) => Ok(operations.enable_items(job()?, &items, by).await?),
         // The page of the server follows the drain.

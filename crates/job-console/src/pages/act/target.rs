@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use coordination::{JobName, ServerIp};
-use operations::{Change, JobSnapshot, Scope};
+use operations::{Change, JobSnapshot, RunsToCancel, Scope};
 use sharding::ShardingItem;
 
 use crate::namespaces::Namespace;
@@ -16,6 +16,7 @@ use crate::problem::{Answer, Problem};
 pub(super) enum Operation {
     Run,
     Rerun,
+    Cancel,
     Pause,
     Resume,
     Disable,
@@ -42,9 +43,10 @@ impl Subject {
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Run,
         Self::Rerun,
+        Self::Cancel,
         Self::Pause,
         Self::Resume,
         Self::Disable,
@@ -59,6 +61,7 @@ impl Operation {
         match self {
             Self::Run => "run",
             Self::Rerun => "rerun",
+            Self::Cancel => "cancel",
             Self::Pause => "pause",
             Self::Resume => "resume",
             Self::Disable => "disable",
@@ -75,11 +78,11 @@ impl Operation {
     }
 
     pub(super) fn is_for(self, subject: Subject) -> bool {
-        let is_run = self.is_run();
+        let is_of_job = self.is_run() || self == Self::Cancel;
         let is_drain = self == Self::Drain;
         match subject {
             Subject::Job => !is_drain,
-            Subject::Server => !is_run,
+            Subject::Server => !is_of_job,
         }
     }
 
@@ -135,7 +138,10 @@ impl Limit {
         match self {
             Self::Server => operation.is_for(Subject::Job) && operation.is_for(Subject::Server),
             Self::Item => {
-                matches!(operation, Operation::Run | Operation::Disable | Operation::Enable)
+                matches!(
+                    operation,
+                    Operation::Run | Operation::Cancel | Operation::Disable | Operation::Enable
+                )
             }
         }
     }
@@ -215,6 +221,8 @@ impl Target {
         Some(match (self.operation, items) {
             (Operation::Run, items) => Change::Run(items),
             (Operation::Rerun, _) => Change::RerunFailed,
+            (Operation::Cancel, Some(items)) => Change::Cancel(RunsToCancel::OfItems(items)),
+            (Operation::Cancel, None) => Change::Cancel(RunsToCancel::All),
             (Operation::Pause, _) => Change::Pause(scope()?),
             (Operation::Resume, _) => Change::Resume(scope()?),
             (Operation::Disable, Some(items)) => Change::DisableItems(items),
@@ -295,12 +303,12 @@ mod tests {
             (
                 "/n/a/jobs/report/act/shut-down?item=3",
                 "item is given; shut-down is about the whole job or a server, and only run, \
-                 disable and enable accept an item",
+                 cancel, disable and enable accept an item",
             ),
             (
                 "/n/a/jobs/report/act/rerun?item=3",
-                "item is given; rerun is about the whole job, and only run, disable and enable \
-                 accept an item",
+                "item is given; rerun is about the whole job, and only run, cancel, disable and \
+                 enable accept an item",
             ),
             (
                 "/n/a/jobs/report/act/run?server=10.0.0.7",

@@ -241,6 +241,7 @@ pub(super) fn one_item(
                 (state(cx, item, is_late))
                 span.grow {}
                 (act(Permission::Run, "run"))
+                @if item.running { (act(Permission::Cancel, "cancel")) }
                 (act(Permission::Disable, "disable"))
                 (act(Permission::Disable, "enable"))
                 a.button href=(cx.with(&[("item", "")])) { (lang.close()) }

@@ -87,6 +87,7 @@ fn more_acts(cx: &Cx<'_>, name: &str) -> Markup {
     };
     let of_runs = allowed(&[
         (Permission::Run, "rerun"),
+        (Permission::Cancel, "cancel"),
         (Permission::Disable, "disable"),
         (Permission::Disable, "enable"),
     ]);

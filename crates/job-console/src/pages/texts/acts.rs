@@ -109,6 +109,7 @@ impl Lang {
         match word {
             "run" => self.pick("Run now", "立即运行"),
             "rerun" | "rerun-failed" => self.pick("Rerun failed items", "重跑失败分片"),
+            "cancel" => self.pick("Cancel runs", "取消运行"),
             "pause" => self.pick("Pause", "暂停"),
             "resume" => self.pick("Resume", "恢复"),
             "disable" => self.pick("Disable", "禁用"),
@@ -141,6 +142,10 @@ impl Lang {
             "rerun" | "rerun-failed" => self.pick(
                 "Requests a run of each item whose last run did not succeed.",
                 "请求重跑上次未成功的每个分片。",
+            ),
+            "cancel" => self.pick(
+                "Ends unfinished runs: their code is asked to end, and is dropped after its grace. No instance runs them again. Later fires run as usual.",
+                "结束未完成的运行：先请求其代码结束，宽限期后丢弃。没有实例会再次运行它们，之后的触发照常运行。",
             ),
             "pause" => self.pick(
                 "Paused instances keep their items but start nothing, and miss their fires. Present runs go on.",

@@ -39,6 +39,11 @@ const SENTENCES: &[(&str, &str, &str)] = &[
         "为 {0*}重新分片：{1*}移动，{2} 个待移动（{3*}）",
     ),
     (
+        "cancelled",
+        "the run of item {} for the fire of {}, token {}, was cancelled by {}: {}",
+        "分片 {0} 对 {1} 的触发的运行（令牌 {2}）被 {3} 取消：{4}",
+    ),
+    (
         "fenced",
         "the result of item {} under token {} does not count: another instance had taken the run over",
         "分片 {0} 在令牌 {1} 下的结果无效：其运行已被其他实例接管",
@@ -156,7 +161,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use coordination::{
-        DropReason, FencingToken, FireRange, FireTime, Gap, JobEvent, MissReason, Outage,
+        DropReason, FencingToken, FireRange, FireTime, Gap, JobEvent, MissReason, Outage, RunSource,
     };
     use reg_center::Version;
     use sharding::{InstanceId, ShardingItem};
@@ -205,6 +210,15 @@ mod tests {
             resharded(2, 3, "no items are assigned yet"),
             resharded(0, 3, "owners differ from the assignment"),
             resharded(30, 3, "owners differ from the assignment"),
+            JobEvent::Cancelled {
+                item,
+                fire,
+                source: RunSource::Normal,
+                holder: instance(),
+                token,
+                by: "§".to_owned(),
+                why: reason(),
+            },
             JobEvent::Fenced { item, token },
             JobEvent::MisfireNoted { item, waiting: waiting(1) },
             JobEvent::MisfireNoted { item, waiting: waiting(5) },

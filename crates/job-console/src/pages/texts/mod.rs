@@ -121,6 +121,7 @@ impl Lang {
             "panicked" => self.pick("panicked", "崩溃"),
             "timed_out" => self.pick("timed out", "超时"),
             "interrupted" => self.pick("interrupted", "已中断"),
+            "cancelled" => self.pick("cancelled", "已取消"),
             "disabled" => self.pick("disabled", "已禁用"),
             "running" => self.pick("running", "运行中"),
             "unknown" => self.pick("unknown", "未知"),

@@ -42,11 +42,12 @@ impl EventKind {
 
 /// Events of the history that are entries, in the order of the filter: all but claims and
 /// completions.
-pub(crate) const EVENTS: [EventKind; 22] = [
+pub(crate) const EVENTS: [EventKind; 23] = [
     EventKind::new("missed", "wait", ["fire missed", "漏掉的触发"]),
     EventKind::new("misfire_noted", "wait", ["misfire", "错过触发"]),
     EventKind::new("gap", "wait", ["gap", "空档"]),
     EventKind::new("orphaned", "wait", ["run orphaned", "运行孤立"]),
+    EventKind::new("cancelled", "off", ["run cancelled", "运行被取消"]),
     EventKind::new("resharded", "over", ["resharded", "重新分片"]),
     EventKind::new("became_leader", "over", ["leader elected", "选出主节点"]),
     EventKind::new("lost_leadership", "off", ["leadership lost", "失去主节点身份"]),

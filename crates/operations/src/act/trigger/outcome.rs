@@ -27,7 +27,7 @@ pub enum ItemRun {
     },
     /// The run has ended.
     Ended {
-        /// Outcome: `succeeded`, `failed`, `panicked`, `timed_out` or `interrupted`.
+        /// Outcome: `succeeded`, `failed`, `panicked`, `timed_out`, `interrupted` or `cancelled`.
         outcome: &'static str,
         /// Reason of a failure, if the record has one: one line of at most 256 bytes.
         #[serde(skip_serializing_if = "Option::is_none")]

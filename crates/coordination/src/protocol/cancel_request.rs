@@ -1,0 +1,70 @@
+//! A request to cancel one run of an item, as the item's record contains it.
+
+use std::sync::Arc;
+
+use super::one_line::one_line;
+use crate::{AuditRecord, FencingToken};
+
+/// A request to cancel one run.
+///
+/// It names the run by its fencing token, so that it can never concern another run of the item.
+///
+/// # Examples
+/// ```
+/// use coordination::{CancelRequest, FencingToken};
+///
+/// let request = CancelRequest::new(FencingToken(7), "anna", "wrong month", 1_709_208_000_000)
+///     .expect("neither text is blank");
+/// assert_eq!((request.by(), request.why()), ("anna", "wrong month"));
+/// assert_eq!(CancelRequest::new(FencingToken(7), "anna", " ", 0), None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CancelRequest {
+    token: FencingToken,
+    by: Arc<str>,
+    why: Arc<str>,
+    at_ms: i64,
+}
+
+impl CancelRequest {
+    /// Makes a request. `None` if author or reason are blank.
+    ///
+    /// Each text becomes one line without control characters, of at most
+    /// [`AuditRecord::MAX_TEXT_BYTES`] bytes of UTF-8; a longer one is cut and ends with `…`.
+    /// `at_ms` is the time of the request by its author's clock, in milliseconds since 1970 UTC.
+    #[must_use]
+    pub fn new(token: FencingToken, by: &str, why: &str, at_ms: i64) -> Option<Self> {
+        let text = |text| one_line(text, AuditRecord::MAX_TEXT_BYTES).map(Arc::from);
+        Some(Self { token, by: text(by)?, why: text(why)?, at_ms })
+    }
+
+    /// Returns the fencing token of the run.
+    #[must_use]
+    pub fn token(&self) -> FencingToken {
+        self.token
+    }
+
+    /// Returns the author.
+    #[must_use]
+    pub fn by(&self) -> &str {
+        &self.by
+    }
+
+    /// Returns the reason.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+
+    /// Returns the time of the request by its author's clock, in milliseconds since 1970 UTC.
+    #[must_use]
+    pub fn at_ms(&self) -> i64 {
+        self.at_ms
+    }
+
+    /// Returns the maximum length of both texts in JSON, in bytes: only quotes and backslashes are
+    /// escaped, each by one more byte.
+    pub(crate) fn json_bytes(&self) -> usize {
+        2 * (self.by.len() + self.why.len())
+    }
+}

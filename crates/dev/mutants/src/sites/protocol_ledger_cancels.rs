@@ -1,0 +1,27 @@
+//! Sites of `crates/coordination/src/protocol/ledger/cancels.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"        self.cancel.as_deref().filter(|request| request.token() == self.token)
+"#,
+        to: r#"        self.cancel.as_deref().filter(|request| {
+            request.token() == self.token || mutant::is(Mutant::CancelTokenIgnored)
+        })
+"#,
+    },
+    Site {
+        from: r#"        self.is_busy() && self.cancel_request().is_none()
+"#,
+        to: r#"        self.is_busy()
+            && (self.cancel_request().is_none() || mutant::is(Mutant::CancelledRunContinued))
+"#,
+    },
+    Site {
+        from: r#"            Outcome::Cancelled => Outcome::Interrupted,
+"#,
+        to: r#"            Outcome::Cancelled if !mutant::is(Mutant::CancelledUnasked) => Outcome::Interrupted,
+"#,
+    },
+];

@@ -1,0 +1,198 @@
+//! Cancels runs of a job from a program, on whatever instance they run.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use coordination::{
+    CancelRequest, FencingToken, JobConfig, JobName, Layout, OperatorStep, decode_ledger,
+};
+use reg_center::{NodePath, TxnOutcome};
+use sharding::ShardingItem;
+
+use crate::seams::Seams;
+use crate::{Error, JobHandle, JobStatus, Result};
+
+/// Number of attempts to write while the item's record keeps changing.
+const MAX_TRIES: u32 = 16;
+
+impl JobHandle {
+    /// Cancels the unfinished runs of some items, or of all with `None`, on any instance.
+    ///
+    /// Returns the items whose run has the request in its record now; an item without a run is not
+    /// among them. The instance that runs such an item lets its cancellation token fire and drops
+    /// its future after the [grace](crate::Registration::shutdown_grace). No instance takes the run
+    /// over, and its outcome is [`Cancelled`](crate::Outcome::Cancelled) unless its code returns
+    /// before. The next fire of the item runs as usual, and so does a noted misfire.
+    ///
+    /// The record names this instance as the author, and `why` as the reason: one line, of which
+    /// 512 bytes are stored. A call that failed can be repeated: a run has one request at most.
+    ///
+    /// # Errors
+    /// [`Error::CannotCancel`] if the job is not monitored, has no valid configuration, or has no
+    /// such item, if `why` is blank, or if a record cannot be read or changes all the time;
+    /// [`Error::Registry`]; [`Error::Stopped`] if the job has ended.
+    ///
+    /// # Cancel safety
+    /// The requests are written even if the future is dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use lite::{JobBuilder, JobEvent, Outcome, Scheduler, job_fn};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// # let scheduler = Scheduler::builder(registry).build()?;
+    /// let job = job_fn(|context| async move {
+    ///     context.cancelled().await;
+    ///     Err("stopped half-way".into())
+    /// });
+    /// let handle = scheduler.schedule(JobBuilder::new("report", 1).build()?, job).await?;
+    /// let mut events = handle.events();
+    /// handle.trigger().await?;
+    /// while let Some(record) = events.next().await {
+    ///     match record.event {
+    ///         JobEvent::Claimed { .. } => {
+    ///             let items = handle.cancel(None, "wrong month").await?;
+    ///             assert_eq!(items.len(), 1);
+    ///         }
+    ///         JobEvent::Settled { outcome, .. } => {
+    ///             assert_eq!(outcome, Outcome::Cancelled);
+    ///             break;
+    ///         }
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # scheduler.abort();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn cancel(
+        &self,
+        items: Option<&BTreeSet<ShardingItem>>,
+        why: &str,
+    ) -> Result<BTreeSet<ShardingItem>> {
+        let (canceller, items) = self.canceller(&self.status().await?, items, why)?;
+        let seams = self.seams().clone();
+        let written = seams.detach(async move { canceller.cancel_all(items).await });
+        written.await.map_err(|_| Error::Stopped { job: self.name().clone() })?
+    }
+
+    /// Checks the request, and returns the items whose runs it is for.
+    fn canceller(
+        &self,
+        status: &JobStatus,
+        items: Option<&BTreeSet<ShardingItem>>,
+        why: &str,
+    ) -> Result<(Canceller, BTreeSet<ShardingItem>)> {
+        let job = self.name().clone();
+        let refused = |reason: String| Error::CannotCancel { job: job.clone(), reason };
+        let config = monitored(status).map_err(|reason| refused(reason.to_owned()))?;
+        let total = config.sharding_total_count;
+        let unknown = items.into_iter().flatten().find(|item| item.index() >= total);
+        if let Some(item) = unknown {
+            return Err(refused(format!(
+                "it has no item {item}; valid are 0 to {}",
+                total.saturating_sub(1)
+            )));
+        }
+        let by = status.instance.as_ref().map_or("a program", |id| id.as_str()).to_owned();
+        // Only the texts are checked here.
+        if CancelRequest::new(FencingToken(0), &by, why, 0).is_none() {
+            return Err(refused("the reason is blank; valid is a text".to_owned()));
+        }
+        let layout = Layout::new(&job).speaking(config.java.dialect());
+        let items = items.cloned();
+        let items = items.unwrap_or_else(|| (0..total).map(ShardingItem::new).collect());
+        let why = why.to_owned();
+        Ok((Canceller { job, seams: self.seams().clone(), layout, by, why }, items))
+    }
+}
+
+/// Returns the configuration of a job whose runs have records.
+fn monitored(status: &JobStatus) -> std::result::Result<&Arc<JobConfig>, &'static str> {
+    let config = status.config.as_ref().ok_or("it has no valid configuration yet")?;
+    if config.monitor_execution {
+        return Ok(config);
+    }
+    Err("it is not monitored, so that its runs have no records; set monitor_execution, or shut \
+         the instance down")
+}
+
+/// Writes requests to cancel runs.
+struct Canceller {
+    job: JobName,
+    seams: Seams,
+    layout: Layout,
+    by: String,
+    why: String,
+}
+
+impl Canceller {
+    async fn cancel_all(self, items: BTreeSet<ShardingItem>) -> Result<BTreeSet<ShardingItem>> {
+        // This client may still be behind the claims of other instances.
+        let synced = self.seams.registry.sync().await;
+        synced.map_err(|source| self.failed("cancelling runs".to_owned(), source))?;
+        let mut cancelled = BTreeSet::new();
+        for item in items {
+            if self.cancel(item).await? {
+                cancelled.insert(item);
+            }
+        }
+        Ok(cancelled)
+    }
+
+    /// Writes a request for the present run of the item. Returns false if it has none.
+    async fn cancel(&self, item: ShardingItem) -> Result<bool> {
+        let path = self.layout.ledger_path(item);
+        // A later attempt must not cancel the next run.
+        let mut run = None;
+        for _ in 0..MAX_TRIES {
+            let Some((ledger, version)) = self.read(item, &path).await? else { return Ok(false) };
+            if !ledger.is_busy() || *run.get_or_insert(ledger.token) != ledger.token {
+                return Ok(false);
+            }
+            if ledger.cancels().is_some() {
+                return Ok(true);
+            }
+            let at_ms = self.seams.clock.wall().as_millisecond();
+            let request = CancelRequest::new(ledger.token, &self.by, &self.why, at_ms);
+            let Some(next) = request.and_then(|request| ledger.with_cancel_request(request)) else {
+                return Ok(false);
+            };
+            let step = OperatorStep::RequestCancel { item, ledger: Box::new(next), version };
+            let txn = self.layout.change(&[step]).labelled("cancel");
+            match self.seams.registry.commit(txn).await {
+                Ok(TxnOutcome::Committed(_)) => return Ok(true),
+                // The next read shows what has changed, or whether the request was written.
+                Ok(TxnOutcome::Conflict(_)) => {}
+                Err(error) if error.is_unknown() => {}
+                Err(source) => return Err(self.failed(format!("cancelling item {item}"), source)),
+            }
+        }
+        Err(self.refused(format!("the record of item {item} has changed {MAX_TRIES} times")))
+    }
+
+    async fn read(
+        &self,
+        item: ShardingItem,
+        path: &NodePath,
+    ) -> Result<Option<(coordination::Ledger, reg_center::Version)>> {
+        let node = self.seams.registry.read(path).await;
+        let node = node
+            .map_err(|source| self.failed(format!("reading the record of item {item}"), source))?;
+        let Some(node) = node else { return Ok(None) };
+        let ledger = decode_ledger(&node.data);
+        let ledger =
+            ledger.map_err(|error| self.refused(format!("the record of item {item}: {error}")))?;
+        Ok(Some((ledger, node.stat.version)))
+    }
+
+    fn failed(&self, act: String, source: reg_center::Error) -> Error {
+        Error::Registry { job: self.job.clone(), act, source }
+    }
+
+    fn refused(&self, reason: String) -> Error {
+        Error::CannotCancel { job: self.job.clone(), reason }
+    }
+}
