@@ -2,6 +2,7 @@
 
 use coordination::{InvalidConfig, JobConfig};
 use jiff::{SignedDuration, Timestamp};
+pub use trigger::Exclusion;
 
 use crate::schedule_of;
 
@@ -11,7 +12,7 @@ pub const MAX_FIRES: usize = 1_000;
 /// Returns the next `n` scheduled fire times of a job after a moment, in ascending order.
 ///
 /// At most [`MAX_FIRES`] are returned; fewer if the schedule ends, and none for a job that runs on
-/// request only. Excluded days have no fires. Jitter does not change scheduled fire times.
+/// request only. Excluded days and times have no fires. Jitter does not change scheduled fire times.
 ///
 /// # Errors
 /// [`InvalidConfig`] names the fault of the schedule.
@@ -41,6 +42,13 @@ pub fn next_fires(
     let first = schedule.next_after(after);
     let all = std::iter::successors(first, |fire| schedule.next_after(*fire));
     Ok(all.take(n.min(MAX_FIRES)).collect())
+}
+
+/// Returns the exclusion of the configuration that contains a moment; `None` if there is none, the
+/// job runs on request only, or its schedule is invalid.
+#[must_use]
+pub fn exclusion_at(config: &JobConfig, at: Timestamp) -> Option<Exclusion> {
+    schedule_of(config).ok()??.exclusion_at(at)
 }
 
 /// Limit of the search for the last fire: every cron expression without a year fires within it.

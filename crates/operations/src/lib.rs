@@ -38,7 +38,7 @@ pub use change::{By, Entry, Recorded, Report};
 pub use config_fields::ConfigField;
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};
-pub use fires::{MAX_FIRES, next_fires};
+pub use fires::{Exclusion, MAX_FIRES, exclusion_at, next_fires};
 pub use live::{Freshness, JobLine, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;
 pub use plan::{MovePlan, PlannedMove, WhatIf, plan_moves};

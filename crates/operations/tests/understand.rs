@@ -114,6 +114,24 @@ async fn reasons_are_ordered_by_importance() {
     assert_eq!(why_not_running(&world.now(), noon()), [WhyNot::NoLiveInstance, next]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn excluded_time_is_a_reason_with_its_end_before_the_next_fire() {
+    let world = World::new();
+    let config = every_ten_seconds().excluded_times("12:00..13:00 # lunch");
+    let _member = world.member(1, config).await;
+    let now = world.until("all assigned", |job| shared_by(job, &[1])).await;
+    let one = noon().as_millisecond() + 3_600_000;
+    let excluded = WhyNot::Excluded { exclusion: "lunch".to_owned(), until_ms: Some(one) };
+    let expected = [excluded, WhyNot::NextFire { at_ms: one }];
+    assert_eq!(why_not_running(&now, noon()), expected);
+    assert_eq!(why_item_not_running(&now, ShardingItem::new(0), noon()), expected);
+    let text = "excluded: lunch until 2024-02-29T13:00:00Z";
+    assert_eq!(expected[0].to_string(), text);
+    let later = noon() + jiff::SignedDuration::from_hours(1);
+    let waits = WhyNot::WaitsForFire { at_ms: one + 10_000 };
+    assert_eq!(why_not_running(&now, later), [waits]);
+}
+
 /// Instances of other servers go on.
 #[tokio::test(start_paused = true)]
 async fn pause_of_one_server_is_a_reason_beside_running_servers() {

@@ -5,7 +5,8 @@ use coordination::{JobConfig, JobName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use operations::{
-    ItemBrief, ItemState, JobSnapshot, Namespace, WhyNot, why_item_not_running, why_not_running,
+    Exclusion, ItemBrief, ItemState, JobSnapshot, Namespace, WhyNot, why_item_not_running,
+    why_not_running,
 };
 use serde_json::json;
 use sharding::ShardingItem;
@@ -37,6 +38,7 @@ fn job_page(job: &JobSnapshot) -> Page {
     let next = config.and_then(|config| {
         operations::next_fires(config, Timestamp::now(), 1).ok()?.first().copied()
     });
+    let exclusion = config.and_then(|config| operations::exclusion_at(config, Timestamp::now()));
     let (items, instances) = (operations::item_briefs(job), instance_briefs(job));
     let servers: Vec<_> = job.view().servers().collect();
     let text = |text: Option<String>| text.unwrap_or_default();
@@ -48,6 +50,7 @@ fn job_page(job: &JobSnapshot) -> Page {
         (Column::plain("cron"), brief.cron.clone().unwrap_or_else(|| "on request".to_owned())),
         (Column::plain("time zone"), text(config.and_then(|config| config.time_zone.clone()))),
         (Column::time("next fire"), text(next.map(|next| next.to_string()))),
+        (Column::plain("excluded"), text(exclusion.as_ref().map(excluded))),
         (Column::plain("dialect"), brief.dialect.to_owned()),
         (Column::plain("failover"), text(config.map(|config| config.failover.to_string()))),
         (Column::plain("requests"), requests(job, &items)),
@@ -69,12 +72,22 @@ fn job_page(job: &JobSnapshot) -> Page {
         "config": config.map(config_fields::document),
         "revision": job.config_revision().map(|revision| revision.to_string()),
         "next_fire": next.map(|next| next.to_string()),
+        "exclusion": exclusion.map(|exclusion| json!({
+            "reason": exclusion.reason,
+            "until": exclusion.until.map(|until| until.to_string()),
+        })),
         "leader": job.view().leader().map(ToString::to_string),
         "items": snake_case(&items),
         "instances": instances,
         "servers": servers,
     });
     Page::new(shown, &document)
+}
+
+/// Returns the reason of an exclusion and its end.
+fn excluded(exclusion: &Exclusion) -> String {
+    let until = exclusion.until.map(|until| format!(" until {until}"));
+    format!("{}{}", exclusion.reason, until.unwrap_or_default())
 }
 
 fn list(texts: impl Iterator<Item = String>) -> String {
@@ -246,8 +259,10 @@ impl NextArguments {
             Some(zone) => format!("{fire}  {}\n", fire.to_zoned(zone.clone())),
             None => format!("{fire}\n"),
         };
+        let exclusion = operations::exclusion_at(&config, after);
         let text = if !fires.is_empty() {
-            fires.iter().map(row).collect()
+            let excluded = exclusion.map(|exclusion| format!("{exclusion}\n"));
+            excluded.into_iter().chain(fires.iter().map(row)).collect()
         } else if config.cron.is_none() {
             "the job has no schedule and runs on request only\n".to_owned()
         } else {

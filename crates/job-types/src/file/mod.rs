@@ -39,10 +39,13 @@ pub use several::{DuplicateJob, declared_configs};
 ///
 /// # Keys of a job
 /// - `name`, `sharding_total_count`: required.
-/// - `cron`, `time_zone`, `excluded_days`, `not_before`, `not_after`, `repeated_hour`, `jitter`,
-///   `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`, `monitor_execution`,
-///   `static_sharding`, `reconcile_interval`, `strategy`, `description`, `disabled`, `overwrite`:
-///   as in [`JobBuilder`](lite::JobBuilder).
+/// - `cron`, `time_zone`, `excluded_days`, `excluded_times`, `not_before`, `not_after`,
+///   `repeated_hour`, `jitter`, `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`,
+///   `monitor_execution`, `static_sharding`, `reconcile_interval`, `strategy`, `description`,
+///   `disabled`, `overwrite`: as in [`JobBuilder`](lite::JobBuilder).
+/// - `excluded_times_file`: path of a file with excluded times or an iCalendar text, from the folder
+///   of this file. Its contents are appended to `excluded_times` by [`JobFile::read`]. Documents
+///   that are parsed from a text must not have it.
 /// - `catch_up`: a table with `window` and `max`.
 /// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
 ///   comparison of clocks.
@@ -159,11 +162,12 @@ impl Form {
         }
     }
 
-    fn parse(self, text: &str) -> Result<JobFile, JobFileError> {
-        match self {
-            Self::Toml => JobFile::from_toml(text),
-            Self::Yaml => JobFile::from_yaml(text),
-        }
+    fn parse(self, text: &str) -> Result<Node, JobFileError> {
+        let (form, tree) = match self {
+            Self::Toml => ("TOML", tree::from_toml(text)),
+            Self::Yaml => ("YAML", tree::from_yaml(text)),
+        };
+        tree.map_err(|reason| JobFileError::Syntax { form, reason })
     }
 }
 
@@ -176,36 +180,38 @@ impl JobFile {
         let path = path.as_ref();
         let form = Form::of(path)?;
         let read = |source| JobFileError::Read { path: path.to_owned(), source };
-        form.parse(&std::fs::read_to_string(path).map_err(read)?)
+        let tree = form.parse(&std::fs::read_to_string(path).map_err(read)?)?;
+        Self::of(&tree, path.parent())
     }
 
-    /// Parses the text of a file whose name ends in `.toml`, `.yaml` or `.yml`.
+    /// Parses the text of a file whose name ends in `.toml`, `.yaml` or `.yml`. The text may come
+    /// from another host, so it must not name files to read.
     ///
     /// # Errors
     /// [`JobFileError`] has the reason and its line.
     pub fn from_named(name: impl AsRef<Path>, text: &str) -> Result<Self, JobFileError> {
-        Form::of(name.as_ref())?.parse(text)
+        Self::of(&Form::of(name.as_ref())?.parse(text)?, None)
     }
 
-    /// Parses a TOML document.
+    /// Parses a TOML document. It must not name files to read: only [`read`](Self::read) does that.
     ///
     /// # Errors
     /// [`JobFileError`] has the reason and its line.
     pub fn from_toml(text: &str) -> Result<Self, JobFileError> {
-        let syntax = |reason| JobFileError::Syntax { form: "TOML", reason };
-        Self::of(&tree::from_toml(text).map_err(syntax)?)
+        Self::of(&Form::Toml.parse(text)?, None)
     }
 
-    /// Parses a YAML document.
+    /// Parses a YAML document. It must not name files to read: only [`read`](Self::read) does that.
     ///
     /// # Errors
     /// [`JobFileError`] has the reason and its line.
     pub fn from_yaml(text: &str) -> Result<Self, JobFileError> {
-        let syntax = |reason| JobFileError::Syntax { form: "YAML", reason };
-        Self::of(&tree::from_yaml(text).map_err(syntax)?)
+        Self::of(&Form::Yaml.parse(text)?, None)
     }
 
-    fn of(tree: &Node) -> Result<Self, JobFileError> {
+    /// Checks a document. Relative paths of files to read begin in `folder`; without one, no file is
+    /// read.
+    fn of(tree: &Node, folder: Option<&Path>) -> Result<Self, JobFileError> {
         let FileDoc { registry, allow, jobs } =
             FileDoc::deserialize(tree).map_err(|mistake| describe(tree, &mistake))?;
         let in_file = |invalid| {
@@ -230,7 +236,7 @@ impl JobFile {
             };
             let first = names.insert(name.clone(), tree.line_of(&start));
             let lines = tree.lines_below(&start);
-            declared.push(check::job(job, &allow, lines).map_err(in_job)?);
+            declared.push(check::job(job, &allow, lines, folder).map_err(in_job)?);
             if let Some(first) = first {
                 let found = format!("{name:?}, which the job in line {first} has");
                 return Err(in_job(Invalid::new("name", found, "a unique name")));

@@ -9,7 +9,8 @@ use crate::pages::cx::Cx;
 use crate::pages::request::Fault;
 
 /// Fields whose values may have several lines.
-const LONG: [&str; 3] = ["sharding_item_parameters", "job_parameter", "description"];
+const LONG: [&str; 4] =
+    ["excluded_times", "sharding_item_parameters", "job_parameter", "description"];
 
 /// Returns the form. `meanwhile` has the changes since the form was made, if it is out of date.
 pub(super) fn form(
