@@ -198,6 +198,7 @@ async fn next_fires_are_shown_in_a_time_zone() {
         let path = format!("{BASE}/jobs/java-3/fires?{after}{zone}");
         let got = site.get(&path).await.ok();
         assert_eq!(got.body["time_zone"], name);
+        assert_eq!(got.body["exclusion"], serde_json::Value::Null);
         let expected = serde_json::json!([{ "at": "2024-03-01T03:00:00Z", "local": local }]);
         assert_eq!(got.body["rows"], expected);
     }

@@ -29,6 +29,7 @@ job_parameter = "full"
 cron = "0 0 3 * * ?"
 time_zone = "Asia/Shanghai"
 excluded_days = "SAT..SUN"
+excluded_times = "22:00..24:00 # backup"
 not_before = "2026-01-01T00:00:00Z"
 not_after = "2099-12-24T09:00:00"
 repeated_hour = "both"
@@ -91,6 +92,7 @@ jobs:
   cron: 0 0 3 * * ?
   time_zone: Asia/Shanghai
   excluded_days: SAT..SUN
+  excluded_times: "22:00..24:00 # backup"
   not_before: 2026-01-01T00:00:00Z
   not_after: "2099-12-24T09:00:00"
   repeated_hour: both
@@ -229,6 +231,55 @@ fn checks_of_a_program_are_reported_with_the_other_mistakes() {
 }
 
 #[test]
+fn contents_of_a_calendar_file_are_stored_and_its_path_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.toml");
+    let read = |lines: &str| {
+        let job = "[[jobs]]\nname = \"report\"\nsharding_total_count = 1\nstored = true\n\
+                   cron = \"0 0 3 * * ?\"\n";
+        std::fs::write(&path, format!("{job}{lines}")).unwrap();
+        JobFile::read(&path)
+    };
+    let calendar = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Holiday\r\nDTSTART:20261224\r\n\
+                    END:VEVENT\r\nEND:VCALENDAR\r\n";
+    std::fs::write(folder.path().join("holidays.ics"), calendar).unwrap();
+    let rows = [
+        ("excluded_times_file = \"holidays.ics\"", calendar.to_owned()),
+        (
+            "excluded_times = \"22:00..24:00\"\nexcluded_times_file = \"holidays.ics\"",
+            format!("22:00..24:00\n{calendar}"),
+        ),
+    ];
+    for (lines, expected) in rows {
+        let file = read(lines).unwrap();
+        assert_eq!(file.jobs()[0].config().excluded_times.as_deref(), Some(&*expected), "{lines}");
+    }
+
+    // A text that another host has sent must not make this process read a file.
+    let sent = std::fs::read_to_string(&path).unwrap();
+    let path = folder.path().join("holidays.ics");
+    let sent = sent.replace("holidays.ics", path.to_str().unwrap());
+    for parsed in [JobFile::from_toml(&sent), JobFile::from_named("jobs.toml", &sent)] {
+        let error = parsed.unwrap_err().to_string();
+        assert!(error.contains("only a job file on this host may name a file"), "{error}");
+    }
+
+    std::fs::write(folder.path().join("broken.ics"), calendar.replace("20261224", "x")).unwrap();
+    std::fs::write(folder.path().join("long.ics"), "12:00..13:00\n".repeat(6_000)).unwrap();
+    std::fs::write(folder.path().join("latin.ics"), b"12:00..13:00 # caf\xe9").unwrap();
+    let rows = [
+        ("none.ics", "excluded_times_file is \"none.ics\"; valid is a file of UTF-8"),
+        ("latin.ics", "excluded_times_file is \"latin.ics\"; valid is a file of UTF-8"),
+        ("broken.ics", "`Holiday` has DTSTART \"x\""),
+        ("long.ics", "`65537 bytes` exceed the maximum of 65536"),
+    ];
+    for (name, part) in rows {
+        let error = read(&format!("excluded_times_file = \"{name}\"")).unwrap_err().to_string();
+        assert!(error.contains(part), "{name}: {error}");
+    }
+}
+
+#[test]
 fn toml_and_yaml_declare_the_same_jobs() {
     let expected = JobBuilder::new("backup", 2)
         .sharding_item_parameters("0=orders,1=customers")
@@ -236,6 +287,7 @@ fn toml_and_yaml_declare_the_same_jobs() {
         .cron("0 0 3 * * ?")
         .time_zone("Asia/Shanghai")
         .excluded_days("SAT..SUN")
+        .excluded_times("22:00..24:00 # backup")
         .not_before("2026-01-01T00:00:00Z")
         .not_after("2099-12-24T09:00:00")
         .repeated_hour("both")

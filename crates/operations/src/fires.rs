@@ -5,6 +5,7 @@ use std::fmt;
 use coordination::{InvalidConfig, JobConfig};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+pub use trigger::Exclusion;
 
 use crate::{JobSnapshot, JobState, job_state, schedule_of};
 
@@ -14,7 +15,7 @@ pub const MAX_FIRES: usize = 1_000;
 /// Returns the next `n` scheduled fire times of a job after a moment, in ascending order.
 ///
 /// At most [`MAX_FIRES`] are returned; fewer if the schedule ends, and none for a job that runs on
-/// request only. Excluded days have no fires. Jitter does not change scheduled fire times.
+/// request only. Excluded days and times have no fires. Jitter does not change scheduled fire times.
 ///
 /// # Errors
 /// [`InvalidConfig`] names the fault of the schedule.
@@ -94,6 +95,13 @@ impl JobState {
 pub fn fire_need(job: &JobSnapshot) -> Option<FireNeed> {
     let of_state = job_state(job).fire_need();
     of_state.or_else(|| job.available().is_empty().then_some(FireNeed::InstanceAvailable))
+}
+
+/// Returns the exclusion of the configuration that contains a moment; `None` if there is none, the
+/// job runs on request only, or its schedule is invalid.
+#[must_use]
+pub fn exclusion_at(config: &JobConfig, at: Timestamp) -> Option<Exclusion> {
+    schedule_of(config).ok()??.exclusion_at(at)
 }
 
 /// Limit of the search for the last fire: every cron expression without a year fires within it.

@@ -41,7 +41,7 @@ pub use config_fields::ConfigField;
 pub use config_periods::{ConfigPeriod, config_periods};
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};
-pub use fires::{FireNeed, MAX_FIRES, fire_need, next_fires};
+pub use fires::{Exclusion, FireNeed, MAX_FIRES, exclusion_at, fire_need, next_fires};
 pub use live::{Freshness, JobLine, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;
 pub use plan::{MovePlan, PlannedMove, WhatIf, plan_moves};

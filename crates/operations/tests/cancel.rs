@@ -47,7 +47,10 @@ async fn one_item_is_cancelled_with_author_and_reason() {
     assert_eq!(texts(&report.done), [("item 1", false)]);
     let what = &report.done[0].what;
     assert!(what.contains("token 1, is cancelled on 10.0.0."), "{what}");
-    assert_eq!((&*report.records[0].record.act, &*report.records[0].record.target), ("cancel", "item 1"));
+    assert_eq!(
+        (&*report.records[0].record.act, &*report.records[0].record.target),
+        ("cancel", "item 1")
+    );
     let ended = world.until("the end of the run", |_| outcome(&world, 1).is_some()).await;
     let record = &ended.view().item(ShardingItem::new(1)).ledger.as_ref().unwrap().value;
     assert_eq!(record.outcome, Some(Outcome::Cancelled));

@@ -4,8 +4,7 @@ use crate::support;
 
 use operations::{
     FireNeed, MovePlan, Scope, WhatIf, WhyNot, diagnose, next_fires, plan_moves,
-    why_item_not_running,
-    why_not_running,
+    why_item_not_running, why_not_running,
 };
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
@@ -155,6 +154,24 @@ async fn gap_is_a_reason_for_a_day() {
     let day = jiff::SignedDuration::from_hours(24);
     assert_eq!(of_item(0, noon() + day), None);
     assert!(of_item(1, noon() + day - jiff::SignedDuration::from_secs(11)).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn excluded_time_is_a_reason_with_its_end_before_the_next_fire() {
+    let world = World::new();
+    let config = every_ten_seconds().excluded_times("12:00..13:00 # lunch");
+    let _member = world.member(1, config).await;
+    let now = world.until("all assigned", |job| shared_by(job, &[1])).await;
+    let one = noon().as_millisecond() + 3_600_000;
+    let excluded = WhyNot::Excluded { exclusion: "lunch".to_owned(), until_ms: Some(one) };
+    let expected = [excluded, WhyNot::NextFire { at_ms: one }];
+    assert_eq!(why_not_running(&now, noon()), expected);
+    assert_eq!(why_item_not_running(&now, ShardingItem::new(0), noon()), expected);
+    let text = "excluded: lunch until 2024-02-29T13:00:00Z";
+    assert_eq!(expected[0].to_string(), text);
+    let later = noon() + jiff::SignedDuration::from_hours(1);
+    let waits = WhyNot::WaitsForFire { at_ms: one + 10_000 };
+    assert_eq!(why_not_running(&now, later), [waits]);
 }
 
 /// Instances of other servers go on.

@@ -4,7 +4,7 @@ use clap::Args;
 use coordination::{JobConfig, JobName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use operations::{ItemBrief, ItemState, JobSnapshot, LiveNamespace, Namespace};
+use operations::{Exclusion, ItemBrief, ItemState, JobSnapshot, LiveNamespace, Namespace};
 use serde_json::json;
 
 use super::config_fields;
@@ -59,6 +59,7 @@ fn job_page(job: &JobSnapshot) -> Page {
     });
     let need = operations::fire_need(job);
     let missed = next.zip(need).map(|(next, need)| format!("{next}, missed unless {need} before"));
+    let exclusion = config.and_then(|config| operations::exclusion_at(config, Timestamp::now()));
     let (items, instances) = (operations::item_briefs(job), instance_briefs(job));
     let servers: Vec<_> = job.view().servers().collect();
     let text = |text: Option<String>| text.unwrap_or_default();
@@ -71,6 +72,7 @@ fn job_page(job: &JobSnapshot) -> Page {
         (Column::plain("time zone"), text(config.and_then(|config| config.time_zone.clone()))),
         (Column::time("next fire"), text(next.filter(|_| need.is_none()).map(|n| n.to_string()))),
         (Column::plain("next fire"), text(missed)),
+        (Column::plain("excluded"), text(exclusion.as_ref().map(excluded))),
         (Column::plain("dialect"), brief.dialect.to_owned()),
         (Column::plain("failover"), text(config.map(|config| config.failover.to_string()))),
         (Column::plain("requests"), requests(job, &items)),
@@ -93,12 +95,22 @@ fn job_page(job: &JobSnapshot) -> Page {
         "revision": job.config_revision().map(|revision| revision.to_string()),
         "next_fire": next.map(|next| next.to_string()),
         "next_fire_needs": next.and(need),
+        "exclusion": exclusion.map(|exclusion| json!({
+            "reason": exclusion.reason,
+            "until": exclusion.until.map(|until| until.to_string()),
+        })),
         "leader": job.view().leader().map(ToString::to_string),
         "items": snake_case(&items),
         "instances": instances,
         "servers": servers,
     });
     Page::new(shown, &document)
+}
+
+/// Returns the reason of an exclusion and its end.
+fn excluded(exclusion: &Exclusion) -> String {
+    let until = exclusion.until.map(|until| format!(" until {until}"));
+    format!("{}{}", exclusion.reason, until.unwrap_or_default())
 }
 
 fn list(texts: impl Iterator<Item = String>) -> String {
@@ -221,8 +233,10 @@ impl NextArguments {
             Some(zone) => format!("{fire}  {}\n", fire.to_zoned(zone.clone())),
             None => format!("{fire}\n"),
         };
+        let exclusion = operations::exclusion_at(&config, after);
         let text = if !fires.is_empty() {
-            fires.iter().map(row).collect()
+            let excluded = exclusion.map(|exclusion| format!("{exclusion}\n"));
+            excluded.into_iter().chain(fires.iter().map(row)).collect()
         } else if config.cron.is_none() {
             "the job has no schedule and runs on request only\n".to_owned()
         } else {

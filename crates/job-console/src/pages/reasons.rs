@@ -33,6 +33,10 @@ pub(crate) fn reason(cx: &Cx<'_>, zone: Option<&str>, why: &WhyNot) -> Markup {
             (lang.fires_not_run(*count, items.len()))
             " (" (at(cx, *first_ms, zone)) " – " (at(cx, *until_ms, zone)) ")"
         },
+        (lang, WhyNot::Excluded { exclusion, until_ms }) => html! {
+            (lang.excluded()) (exclusion)
+            @if let Some(until) = until_ms { " " (lang.until()) " " (at(cx, *until, zone)) }
+        },
         (lang, WhyNot::Late { item, due_ms, runs }) => html! {
             @if *runs { (lang.item_runs_long(*item)) } @else { (lang.fire_not_begun(*item)) }
             " (" (at(cx, *due_ms, zone)) ")"

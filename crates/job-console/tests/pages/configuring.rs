@@ -101,6 +101,30 @@ async fn edited_configuration_is_shown_then_written_and_can_be_restored() {
 }
 
 #[tokio::test]
+async fn excluded_times_are_set_by_the_form_and_shown_with_their_reason() {
+    const SCHEDULE: &str = "n/orders/jobs/report/schedule";
+    let world = World::with_jobs().await;
+    let form = world.get(EDIT).await.text;
+    let with = |times: &str| form_of(&form, &[("step", "preview"), ("excluded_times", times)]);
+    let answer = world.post(EDIT, &with("22:00-06:00")).await;
+    assert!(answer.text.contains("`22:00-06:00` has none of the valid forms"), "{}", answer.text);
+
+    let times = "12:00..13:00 # lunch\n2020-01-01T00:00..2100-01-01T00:00 # migration";
+    let preview = world.post(EDIT, &with(times)).await;
+    assert_eq!(preview.status, StatusCode::OK, "{}", preview.text);
+    let why = [("step", "write"), ("why", "the migration"), ("excluded_times", times)];
+    let answer = world.post(EDIT, &form_of(&preview.text, &why)).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    let config = world.job("report").await.config().unwrap().clone();
+    assert_eq!(config.excluded_times.as_deref(), Some(times));
+
+    world.until(SCHEDULE, |page| page.contains("Excluded: migration until")).await;
+    let tab = world.get(&format!("/{SCHEDULE}")).await.text;
+    assert_eq!(faults(&tab), [""; 0]);
+    assert!(tab.contains("2100-01-01T02:00:00Z"), "{tab}");
+}
+
+#[tokio::test]
 async fn form_of_an_earlier_revision_shows_the_changes_since_and_keeps_its_values() {
     let world = World::with_jobs().await;
     let form = world.get(EDIT).await.text;

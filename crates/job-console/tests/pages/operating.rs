@@ -79,7 +79,10 @@ async fn cancel_shows_the_runs_and_asks_for_a_reason() {
     let cancel = "/n/orders/jobs/report/act/cancel";
     let page = world.get(cancel).await.text;
     assert_eq!(faults(&page), [""; 0]);
-    assert!(page.contains("Cancel runs: report") && page.contains("no run is unfinished"), "{page}");
+    assert!(
+        page.contains("Cancel runs: report") && page.contains("no run is unfinished"),
+        "{page}"
+    );
     assert!(page.contains("name=\"why\""), "{page}");
     let job = world.get("/n/orders/jobs/report").await.text;
     assert!(job.contains("act/cancel"), "{job}");

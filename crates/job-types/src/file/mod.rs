@@ -40,10 +40,13 @@ pub use several::{DuplicateJob, declared_configs};
 ///
 /// # Keys of a job
 /// - `name`, `sharding_total_count`: required.
-/// - `cron`, `time_zone`, `excluded_days`, `not_before`, `not_after`, `repeated_hour`, `jitter`,
-///   `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`, `monitor_execution`,
-///   `static_sharding`, `reconcile_interval`, `strategy`, `description`, `disabled`, `overwrite`:
-///   as in [`JobBuilder`](lite::JobBuilder).
+/// - `cron`, `time_zone`, `excluded_days`, `excluded_times`, `not_before`, `not_after`,
+///   `repeated_hour`, `jitter`, `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`,
+///   `monitor_execution`, `static_sharding`, `reconcile_interval`, `strategy`, `description`,
+///   `disabled`, `overwrite`: as in [`JobBuilder`](lite::JobBuilder).
+/// - `excluded_times_file`: path of a file with excluded times or an iCalendar text, from the folder
+///   of this file. Its contents are appended to `excluded_times` by [`JobFile::read`]. Documents
+///   that are parsed from a text must not have it.
 /// - `catch_up`: a table with `window` and `max`.
 /// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
 ///   comparison of clocks.
@@ -160,13 +163,13 @@ impl Form {
         }
     }
 
-    fn parse(self, text: &str, checks: &dyn FileChecks) -> Result<JobFile, JobFileError> {
+    fn parse(self, text: &str, given: &Given<'_>) -> Result<JobFile, JobFileError> {
         let (form, tree) = match self {
             Self::Toml => ("TOML", tree::from_toml(text)),
             Self::Yaml => ("YAML", tree::from_yaml(text)),
         };
         let tree = tree.map_err(|reason| JobFileError::Syntax { form, reason })?;
-        read_all(tree, |tree| JobFile::of(tree, checks))
+        read_all(tree, |tree| JobFile::of(tree, given))
     }
 }
 
@@ -196,6 +199,17 @@ struct NoChecks;
 
 impl FileChecks for NoChecks {}
 
+/// What a reader of a document has beside its text.
+struct Given<'a> {
+    checks: &'a dyn FileChecks,
+    /// Folder in which relative paths of files to read begin; without one, no file is read.
+    folder: Option<&'a Path>,
+}
+
+impl Given<'_> {
+    const NOTHING: Self = Self { checks: &NoChecks, folder: None };
+}
+
 impl JobFile {
     /// Reads a file whose name ends in `.toml`, `.yaml` or `.yml`.
     ///
@@ -218,35 +232,37 @@ impl JobFile {
         let path = path.as_ref();
         let form = Form::of(path)?;
         let read = |source| JobFileError::Read { path: path.to_owned(), source };
-        form.parse(&std::fs::read_to_string(path).map_err(read)?, checks)
+        let given = Given { checks, folder: path.parent() };
+        form.parse(&std::fs::read_to_string(path).map_err(read)?, &given)
     }
 
-    /// Parses the text of a file whose name ends in `.toml`, `.yaml` or `.yml`.
+    /// Parses the text of a file whose name ends in `.toml`, `.yaml` or `.yml`. The text may come
+    /// from another host, so it must not name files to read.
     ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn from_named(name: impl AsRef<Path>, text: &str) -> Result<Self, JobFileError> {
-        Form::of(name.as_ref())?.parse(text, &NoChecks)
+        Form::of(name.as_ref())?.parse(text, &Given::NOTHING)
     }
 
-    /// Parses a TOML document.
+    /// Parses a TOML document. It must not name files to read: only [`read`](Self::read) does that.
     ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn from_toml(text: &str) -> Result<Self, JobFileError> {
-        Form::Toml.parse(text, &NoChecks)
+        Form::Toml.parse(text, &Given::NOTHING)
     }
 
-    /// Parses a YAML document.
+    /// Parses a YAML document. It must not name files to read: only [`read`](Self::read) does that.
     ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn from_yaml(text: &str) -> Result<Self, JobFileError> {
-        Form::Yaml.parse(text, &NoChecks)
+        Form::Yaml.parse(text, &Given::NOTHING)
     }
 
     /// Reads a tree up to its first mistake.
-    fn of(tree: &Node, checks: &dyn FileChecks) -> Result<Self, Found> {
+    fn of(tree: &Node, given: &Given<'_>) -> Result<Self, Found> {
         let FileDoc { registry, allow, jobs } =
             FileDoc::deserialize(tree).map_err(|mistake| describe(tree, &mistake))?;
         let in_file = |invalid| {
@@ -257,7 +273,8 @@ impl JobFile {
         if registry.as_deref() == Some("") {
             return Err(in_file(Invalid::new("registry", "empty", keys::AN_ADDRESS)));
         }
-        if let Some(Err(reason)) = registry.as_deref().map(|address| checks.registry(address)) {
+        if let Some(Err(reason)) = registry.as_deref().map(|address| given.checks.registry(address))
+        {
             let path = vec![Step::Key("registry".to_owned())];
             let error = JobFileError::Registry { line: tree.line_of(&path), reason };
             return Err(Found { path, error: Box::new(error) });
@@ -278,12 +295,12 @@ impl JobFile {
             };
             let first = names.insert(name.clone(), tree.line_of(&start));
             let lines = tree.lines_below(&start);
-            let job = check::job(job, &allow, lines).map_err(in_job)?;
+            let job = check::job(job, &allow, lines, given.folder).map_err(in_job)?;
             if let Some(first) = first {
                 let found = format!("{name:?}, which the job in line {first} has");
                 return Err(in_job(Invalid::new("name", found, "a unique name")));
             }
-            checks.job(&job).map_err(in_job)?;
+            given.checks.job(&job).map_err(in_job)?;
             declared.push(job);
         }
         Ok(Self { registry, allow, jobs: declared })

@@ -11,7 +11,7 @@ use crate::audit_targets::item_target;
 use crate::doctor::future_fires;
 use crate::held::{self, LiveServers, last_change};
 use crate::statistics::{failing_items, item_brief};
-use crate::{JobSnapshot, fire_need, next_fires};
+use crate::{JobSnapshot, exclusion_at, fire_need, next_fires};
 
 pub use reason::WhyNot;
 
@@ -251,6 +251,11 @@ fn with_schedule(mut reasons: Vec<WhyNot>, job: &JobSnapshot, now: Timestamp) ->
         reasons.push(WhyNot::OnRequestOnly);
         return reasons;
     }
+    let exclusion = exclusion_at(config, now).map(|exclusion| WhyNot::Excluded {
+        exclusion: exclusion.reason,
+        until_ms: exclusion.until.map(|until| until.as_millisecond()),
+    });
+    reasons.extend(exclusion);
     if let Ok(next) = next_fires(config, now, 1) {
         let at_ms = next.first().map(|next| next.as_millisecond());
         reasons.push(match at_ms {

@@ -150,6 +150,13 @@ pub enum WhyNot {
         /// Reason of the latest failure, if a record has one.
         failure: Option<String>,
     },
+    /// The configuration excludes the present time, so that nothing fires in it.
+    Excluded {
+        /// Reason of the entry of the configuration.
+        exclusion: String,
+        /// End of the exclusion, in milliseconds since 1970 UTC; `None` if it has none.
+        until_ms: Option<i64>,
+    },
     /// No reason prevents runs; the job waits for its next fire. Never listed with a reason.
     WaitsForFire {
         /// Scheduled fire time, in milliseconds since 1970 UTC.
@@ -258,6 +265,12 @@ impl fmt::Display for WhyNot {
             Self::Late { item, due_ms, runs } => late(f, *item, *due_ms, *runs),
             Self::PendingMove { to } => write!(f, "the item moves to {to} as soon as it can"),
             Self::Failing { items, of, failure } => failing(f, items, *of, failure.as_deref()),
+            Self::Excluded { exclusion, until_ms: None } => {
+                write!(f, "excluded: {exclusion}, without end")
+            }
+            Self::Excluded { exclusion, until_ms: Some(until) } => {
+                write!(f, "excluded: {exclusion} until {}", moment(*until))
+            }
             Self::WaitsForFire { at_ms } => {
                 write!(f, "no problem found; the next fire is at {}", moment(*at_ms))
             }

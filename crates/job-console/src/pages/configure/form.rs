@@ -10,7 +10,8 @@ use crate::pages::cx::Cx;
 use crate::pages::request::Fault;
 
 /// Fields whose values may have several lines.
-const LONG: [&str; 3] = ["sharding_item_parameters", "job_parameter", "description"];
+const LONG: [&str; 4] =
+    ["excluded_times", "sharding_item_parameters", "job_parameter", "description"];
 
 /// Returns a valid value of a field whose format is not obvious.
 fn example(name: &str) -> Option<&'static str> {

@@ -60,6 +60,7 @@ impl Lang {
             "cron" => self.pick("Schedule", "调度"),
             "time_zone" => self.pick("Time zone", "时区"),
             "excluded_days" => self.pick("Days without fires", "不触发的日期"),
+            "excluded_times" => self.pick("Times without fires", "不触发的时段"),
             "not_before" => self.pick("First possible fire", "最早触发时间"),
             "not_after" => self.pick("Last possible fire", "最晚触发时间"),
             "repeated_hour" => {

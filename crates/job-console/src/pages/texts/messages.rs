@@ -248,6 +248,8 @@ messages! {
     in_words() "In words" | "文字描述";
     zone() "Time zone" | "时区";
     excluded_days() "Excluded days" | "排除日";
+    excluded_times() "Excluded times" | "排除时段";
+    excluded() "Excluded: " | "已排除：";
     not_before() "Not before" | "不早于";
     not_after() "Not after" | "不晚于";
     repeated_hour() "Repeated hour" | "重复的时段";
