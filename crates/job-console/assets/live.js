@@ -228,6 +228,7 @@ async function applyAll() {
 
 function heard() {
   failed = 0;
+  set.heard = "";
   contact = performance.now();
   contactAt = new Date();
   $("cut").hidden = true;
@@ -282,7 +283,6 @@ function age() {
     // With tenths of a second, each page would be drawn anew five times a second.
     write(shown, `${word} · ${Math.floor(silence / SECOND)} ${units[1]}`);
   }
-  $("fresh").classList.remove("off");
   $("fresh").classList.toggle("ok", silence <= SILENCE && Boolean(shown));
   if (silence <= SILENCE) return;
   const cut = $("cut");

@@ -504,6 +504,9 @@ async fn server_states_are_written_in_the_dialect_of_the_job() {
         operations.disable(&scope, &by()).await.unwrap();
         assert_eq!(stored().as_deref(), Some("DISABLED"), "{dialect}");
         operations.enable(&scope, &by()).await.unwrap();
+        let comes_back = if paused.has_changed() { "PAUSED" } else { enabled };
+        assert_eq!(stored().as_deref(), Some(comes_back), "{dialect}");
+        operations.resume(&scope, &by()).await.unwrap();
         assert_eq!(stored().as_deref(), Some(enabled), "{dialect}");
     }
 }

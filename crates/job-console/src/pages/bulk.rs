@@ -15,7 +15,7 @@ use super::jobs;
 use super::outcome::Outcome;
 use super::request::{Fault, Form, PageRequest, field};
 use super::shell::{Body, Section};
-use super::widgets::{effect, pill};
+use super::widgets::{effect_text, pill};
 use crate::api::scan;
 use crate::bulk::{Bulk, permission};
 use crate::problem::{Answer, Problem};
@@ -223,7 +223,7 @@ fn described(cx: &Cx<'_>, effect: &Result<Report, String>) -> Markup {
         (pill(class, &word)) " "
         @for (n, entry) in all.iter().take(MAX_TARGETS).enumerate() {
             @if n > 0 { (lang.semicolon()) }
-            (lang.target_of_change(&entry.target)) (lang.colon()) (effect(cx, &entry.what))
+            (lang.target_of_change(&entry.target)) (lang.colon()) (effect_text(cx, &entry.what))
         }
         @if more > 0 { (lang.semicolon()) span.dim { (lang.and_more(more)) } }
     }

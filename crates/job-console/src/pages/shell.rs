@@ -219,14 +219,8 @@ fn namespace_switch(cx: &Cx<'_>, namespace: &str) -> Markup {
 /// Returns the age of the data. It is a live fragment.
 fn fresh(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
-    let class = match (cx.age, cx.is_stream) {
-        (Age::Current, true) => "fresh ok",
-        // The script makes it live, if the page has a stream.
-        (Age::Current, false) => "fresh off",
-        (Age::Loading | Age::Stale(_), _) => "fresh warn",
-    };
     let element = html! {
-        span #fresh class=(class)
+        span #fresh class=(if cx.age == Age::Current { "fresh ok" } else { "fresh warn" })
             title=(lang.age_of_data()) {
             @match cx.age {
                 Age::Current => {

@@ -234,7 +234,7 @@ pub(crate) fn act(
 }
 
 /// Returns the effect of a change of a target, or why there is none.
-pub(crate) fn effect(cx: &Cx<'_>, text: &str) -> Markup {
+pub(crate) fn effect_text(cx: &Cx<'_>, text: &str) -> Markup {
     match cx.lang().effect_of_change(text) {
         Some(shown) => with_times(cx, None, &shown),
         None => html! { span lang="en" { (with_times(cx, None, text)) } },

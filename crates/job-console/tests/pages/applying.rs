@@ -25,7 +25,7 @@ fn preview<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 #[tokio::test]
 async fn apply_shows_its_plan_then_writes_what_was_confirmed() {
     let world = World::empty().await;
-    world.until("n/orders/jobs", |page| page.contains("class=\"fresh off\"")).await;
+    world.until("n/orders/jobs", |page| page.contains("class=\"fresh ok\"")).await;
     let page = world.get("/n/orders/transfer").await.text;
     assert!(page.contains("transfer/apply\">Apply job files…</a>"), "{page}");
     let page = world.get(APPLY).await;
@@ -66,7 +66,7 @@ async fn apply_shows_its_plan_then_writes_what_was_confirmed() {
 #[tokio::test]
 async fn unusable_file_is_named_beside_its_field() {
     let world = World::empty().await;
-    world.until("n/orders/jobs", |page| page.contains("class=\"fresh off\"")).await;
+    world.until("n/orders/jobs", |page| page.contains("class=\"fresh ok\"")).await;
     let zero = file("a").replace("= 2", "= 0");
     let other = [("step", "preview"), ("name", "jobs.toml"), ("owner", "team a")];
     let form_name = [("step", "preview"), ("name", "jobs.txt"), ("owner", "default")];

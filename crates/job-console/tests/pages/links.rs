@@ -101,7 +101,7 @@ async fn chinese_pages_have_chinese_labels() {
 async fn problem_is_a_page_for_a_browser() {
     let world = World::empty().await;
     // Until the first snapshot is read, the job is not known to be absent.
-    world.until("n/orders/jobs", |page| page.contains("class=\"fresh off\"")).await;
+    world.until("n/orders/jobs", |page| page.contains("class=\"fresh ok\"")).await;
     let answer = world.get("/n/orders/jobs/nope").await;
     assert_eq!(answer.status, StatusCode::NOT_FOUND);
     assert_eq!(answer.headers["content-type"], "text/html; charset=utf-8");

@@ -96,7 +96,7 @@ async fn overview_lists_the_jobs_that_need_attention() {
 #[tokio::test]
 async fn empty_lists_say_how_they_are_filled() {
     let world = World::empty().await;
-    world.until("n/orders/jobs", |page| page.contains("class=\"fresh off\"")).await;
+    world.until("n/orders/jobs", |page| page.contains("class=\"fresh ok\"")).await;
     for (path, expected) in [
         ("/n/orders/jobs", "ejob worker jobs.toml"),
         ("/n/orders/servers", "ejob worker jobs.toml"),

@@ -124,7 +124,7 @@ async fn import_shows_its_plan_then_writes_what_was_confirmed() {
 #[tokio::test]
 async fn unusable_document_is_named_beside_its_field() {
     let world = World::empty().await;
-    world.until("n/orders/jobs", |page| page.contains("class=\"fresh off\"")).await;
+    world.until("n/orders/jobs", |page| page.contains("class=\"fresh ok\"")).await;
     for (document, expected) in [
         ("", "document is not an export"),
         ("jobs: [", "document is not an export"),

@@ -15,7 +15,7 @@ use crate::pages::cx::{Age, Cx};
 use crate::pages::html as respond;
 use crate::pages::request::PageRequest;
 use crate::pages::shell::{Body, Section, document};
-use crate::pages::widgets::effect;
+use crate::pages::widgets::effect_text;
 use crate::problem::Answer;
 
 /// Maximum number of entries of each list. All are counted.
@@ -181,7 +181,7 @@ fn list(cx: &Cx<'_>, title: &str, class: &str, entries: &[Entry]) -> Markup {
                 li {
                     span class={ "st " (class) } { (cx.lang().target_of_change(&entry.target)) } " "
                     span.dim { (entry.job) } " "
-                    (effect(cx, &entry.what))
+                    (effect_text(cx, &entry.what))
                 }
             }
         }
