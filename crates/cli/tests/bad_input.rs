@@ -832,7 +832,7 @@ fn wrong_command_line_is_one_error_line() {
 }
 
 /// A command line for each command that connects to the registry.
-const LINES: [&[&str]; 28] = [
+const LINES: [&[&str]; 29] = [
     &["jobs"],
     &["jobs", "--server", "10.0.0.1"],
     &["job", "a"],

@@ -179,6 +179,7 @@ fn texts_of(config: &JobConfig) -> Texts<'_> {
         cron: config.cron.as_deref().unwrap_or_default(),
         time_zone: config.time_zone.as_deref().unwrap_or_default(),
         excluded_days: config.excluded_days.as_deref().unwrap_or_default(),
+        excluded_times: config.excluded_times.as_deref().unwrap_or_default(),
         not_before: config.not_before.as_deref().unwrap_or_default(),
         not_after: config.not_after.as_deref().unwrap_or_default(),
         repeated_hour: config.repeated_hour.as_deref().unwrap_or_default(),
