@@ -1,4 +1,4 @@
-//! Configuration as code: the namespace gets the jobs that files declare, for the API and the pages.
+//! Configuration as code: a namespace gets the jobs that files declare. For API and pages.
 
 use std::sync::Arc;
 

@@ -15,7 +15,8 @@ pub const MAX_FIRES: usize = 1_000;
 /// Returns the next `n` scheduled fire times of a job after a moment, in ascending order.
 ///
 /// At most [`MAX_FIRES`] are returned; fewer if the schedule ends, and none for a job that runs on
-/// request only. Excluded days and times have no fires. Jitter does not change scheduled fire times.
+/// request only. Excluded days and times have no fires. Jitter does not change scheduled fire
+/// times.
 ///
 /// # Errors
 /// [`InvalidConfig`] names the fault of the schedule.

@@ -7,8 +7,8 @@ impl JobConfig {
     ///
     /// Java instances of 2.1.5 fail without a cron expression, those of 3.x at a time zone that
     /// does not begin with `GMT`, and both at rules other than one Quartz expression. They fail at
-    /// each reading until the configuration is repaired. Excluded times, a period and repeated hours
-    /// are rejected because Java instances would fire at other times than Rust instances.
+    /// each reading until the configuration is repaired. Excluded times, a period and repeated
+    /// hours are rejected because Java instances would fire at other times than Rust instances.
     ///
     /// # Errors
     /// [`InvalidConfig`] names the field, its value and the valid values.

@@ -30,9 +30,9 @@ const SERVER_TTL: &str = "serverTtl";
 /// Encodes a configuration.
 ///
 /// The fields of this project follow those of Java if they are set: `timeZone`, `staticSharding`,
-/// `catchUp`, `excludedDays`, `excludedTimes`, `notBefore`, `notAfter`, `repeatedHour`, `jitterMilliseconds`,
-/// `maxTimeDiff` and `serverTtl`. Unknown fields of the former document follow at the end. Java
-/// instances skip both, but fail on unknown properties.
+/// `catchUp`, `excludedDays`, `excludedTimes`, `notBefore`, `notAfter`, `repeatedHour`,
+/// `jitterMilliseconds`, `maxTimeDiff` and `serverTtl`. Unknown fields of the former document
+/// follow at the end. Java instances skip both, but fail on unknown properties.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
     json.string("jobName", config.job_name.as_str());

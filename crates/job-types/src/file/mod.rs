@@ -44,9 +44,9 @@ pub use several::{DuplicateJob, declared_configs};
 ///   `repeated_hour`, `jitter`, `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`,
 ///   `monitor_execution`, `static_sharding`, `reconcile_interval`, `strategy`, `description`,
 ///   `disabled`, `overwrite`: as in [`JobBuilder`](lite::JobBuilder).
-/// - `excluded_times_file`: path of a file with excluded times or an iCalendar text, from the folder
-///   of this file. Its contents are appended to `excluded_times` by [`JobFile::read`]. Documents
-///   that are parsed from a text must not have it.
+/// - `excluded_times_file`: path of a file with excluded times or an iCalendar text, from the
+///   folder of this file. Its contents are appended to `excluded_times` by [`JobFile::read`].
+///   Documents that are parsed from a text must not have it.
 /// - `catch_up`: a table with `window` and `max`.
 /// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
 ///   comparison of clocks.
@@ -199,7 +199,7 @@ struct NoChecks;
 
 impl FileChecks for NoChecks {}
 
-/// What a reader of a document has beside its text.
+/// Context in which a document is read.
 struct Given<'a> {
     checks: &'a dyn FileChecks,
     /// Folder in which relative paths of files to read begin; without one, no file is read.

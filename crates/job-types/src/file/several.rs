@@ -29,7 +29,8 @@ pub struct DuplicateJob {
 /// use job_types::{JobFile, declared_configs};
 ///
 /// let file = |job: &str| {
-///     JobFile::from_toml(&format!("[[jobs]]\nname = '{job}'\nsharding_total_count = 1\nstored = true"))
+///     let text = format!("[[jobs]]\nname = '{job}'\nsharding_total_count = 1\nstored = true");
+///     JobFile::from_toml(&text)
 /// };
 /// let files = [("a.toml".to_owned(), file("a")?), ("b.toml".to_owned(), file("a")?)];
 /// assert_eq!(declared_configs(&files[..1])?.len(), 1);

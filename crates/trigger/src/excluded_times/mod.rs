@@ -78,7 +78,8 @@ use window::Window;
 ///
 /// let error = ExcludedTimes::parse("22:00..6:00").unwrap_err();
 /// assert_eq!(error.entry, "22:00..6:00");
-/// assert!(error.to_string().starts_with("excluded times: `22:00..6:00` has none of the valid forms"));
+/// let text = "excluded times: `22:00..6:00` has none of the valid forms";
+/// assert!(error.to_string().starts_with(text));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExcludedTimes {
@@ -150,8 +151,8 @@ impl ExcludedTimes {
         &self.text
     }
 
-    /// Returns the end of one of the exclusions that contain a reading of the schedule's wall clock;
-    /// `None` if none does.
+    /// Returns the end of one of the exclusions that contain a reading of the schedule's wall
+    /// clock; `None` if none does.
     pub(crate) fn local_end(&self, reading: Wall) -> Option<Wall> {
         let end = self.windows.iter().find_map(|window| window.end_at(reading));
         end.or_else(|| self.local.at(reading).map(|span| span.end))

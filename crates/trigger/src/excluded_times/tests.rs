@@ -1,3 +1,5 @@
+//! Tests of texts of excluded times.
+
 use super::*;
 
 fn reason(text: &str) -> Option<(String, ExcludedTimesErrorReason)> {
