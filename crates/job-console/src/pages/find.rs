@@ -1,5 +1,5 @@
-//! Entries of the palette: jobs, servers and pages that have a text, and operations on the first job
-//! and the first server.
+//! Entries of the palette: jobs, servers and pages that have a text, and operations on the first
+//! job and the first server.
 
 use axum::http::StatusCode;
 use axum::response::Response;

@@ -69,8 +69,8 @@ const AT_A_TIME: usize = 16;
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 impl Operations {
-    /// Disables servers as [`disable`](Self::disable), recorded as the begin of a drain, and does not
-    /// wait for its end.
+    /// Disables servers as [`disable`](Self::disable), recorded as the begin of a drain, and does
+    /// not wait for its end.
     ///
     /// # Errors
     /// As [`disable`](Self::disable).

@@ -29,8 +29,8 @@ impl Operations {
 
     /// Enables servers that are disabled or paused.
     ///
-    /// A server whose disablement replaced a pause is paused again, by the record of that pause, and
-    /// the report says so: see [`JobSnapshot::replaced_pause`]. Enable it again, or
+    /// A server whose disablement replaced a pause is paused again, by the record of that pause,
+    /// and the report says so: see [`JobSnapshot::replaced_pause`]. Enable it again, or
     /// [`resume`](Self::resume) it, to end the pause.
     ///
     /// # Errors

@@ -92,8 +92,8 @@ impl Lang {
         translated(self, TARGETS, text).unwrap_or_else(|| text.to_owned())
     }
 
-    /// Returns the effect of a change, or why there is none, in Chinese. `None` for other languages,
-    /// and for texts that are not of the closed set.
+    /// Returns the effect of a change, or why there is none, in Chinese. `None` for other
+    /// languages, and for texts that are not of the closed set.
     pub(crate) fn effect_of_change(self, text: &str) -> Option<String> {
         translated(self, EFFECTS, text)
     }
