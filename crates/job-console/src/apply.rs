@@ -1,4 +1,5 @@
-//! Configuration as code: a namespace gets the jobs that files declare. For API and pages.
+//! Configuration as code: the namespace gets the jobs that files declare, for the API and the
+//! pages.
 
 use std::sync::Arc;
 
