@@ -62,7 +62,7 @@ const LAYERS: [Row; 39] = [
     },
     Row {
         name: "job-history",
-        normal: &["coordination", "lite", "sharding"],
+        normal: &["checker", "coordination", "lite", "operations", "sharding"],
         dev: &["mariadb-fixture", "postgres-fixture", "reg-center"],
     },
     Row {

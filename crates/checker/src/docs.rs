@@ -338,6 +338,8 @@ pub(crate) struct Config {
     pub(crate) time_zone: String,
     /// Empty if no days are excluded.
     pub(crate) excluded_days: String,
+    /// Empty if no times are excluded.
+    pub(crate) excluded_times: String,
     /// Time of the first possible fire; empty if there is none.
     pub(crate) not_before: String,
     /// Time of the last possible fire; empty if there is none.
@@ -363,6 +365,7 @@ impl Config {
             cron: &self.cron,
             time_zone: &self.time_zone,
             excluded_days: &self.excluded_days,
+            excluded_times: &self.excluded_times,
             not_before: &self.not_before,
             not_after: &self.not_after,
             repeated_hour: &self.repeated_hour,
@@ -383,6 +386,8 @@ struct ConfigDoc {
     time_zone: Option<String>,
     #[serde(default)]
     excluded_days: Option<String>,
+    #[serde(default)]
+    excluded_times: Option<String>,
     #[serde(default)]
     not_before: Option<String>,
     #[serde(default)]
@@ -440,6 +445,7 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         cron: doc.cron.unwrap_or_default(),
         time_zone: doc.time_zone.unwrap_or_default(),
         excluded_days: doc.excluded_days.unwrap_or_default(),
+        excluded_times: doc.excluded_times.unwrap_or_default(),
         not_before: doc.not_before.unwrap_or_default(),
         not_after: doc.not_after.unwrap_or_default(),
         repeated_hour: doc.repeated_hour.unwrap_or_default(),

@@ -37,7 +37,7 @@ mod tree;
 mod violation;
 
 pub use check::check;
-pub use cron::fires_between;
+pub use cron::{Schedule, Texts, fires_between, fires_of_config};
 pub use input::{History, ReadError};
 pub use jitter::delay_ms;
 pub use options::Options;

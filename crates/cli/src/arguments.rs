@@ -8,11 +8,12 @@ use clap::{FromArgMatches, Parser, Subcommand};
 use crate::commands::console;
 use crate::commands::{
     apply, bench, cancel, config, context, create, doctor, drain, health, history, hold, init,
-    leave, list, look, man, plan, run_now, transfer, watch_expectations, worker,
+    leave, list, look, man, plan, run_now, transfer, verify, watch_expectations, why, worker,
 };
 use crate::connect::ConnectArguments;
 use crate::examples::program;
 use crate::explain;
+use crate::groups::with_groups;
 use crate::output::OutputArguments;
 
 /// Runs and operates sharded jobs in an ElasticJob namespace: 2.1.5 or 3.x, Java or Rust.
@@ -35,7 +36,7 @@ impl CommandLine {
     ///
     /// The errors for help have the examples of the command.
     pub(crate) fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        Self::from_arg_matches(&program().try_get_matches_from(arguments)?)
+        Self::from_arg_matches(&with_groups(program()).try_get_matches_from(arguments)?)
     }
 }
 
@@ -46,16 +47,16 @@ pub(crate) enum Command {
     /// List the jobs of the namespace
     #[command(visible_alias = "list")]
     Jobs(list::JobsArguments),
-    /// Show the jobs that need attention and the oldest runs, live, until q
+    /// Show the jobs that need attention and the oldest runs, live
     Top,
     /// Show one job: its configuration, its items, its instances
     Job(look::JobArguments),
     /// List the live instances
     Instances(list::InstancesArguments),
     /// List the servers that at least one job knows
-    Servers,
+    Servers(list::ServersArguments),
     /// Show why a job, or an item of it, does not run
-    Why(look::WhyArguments),
+    Why(why::WhyArguments),
     /// Show when a job fires next
     Next(look::NextArguments),
     /// Show the last changes by operators
@@ -72,11 +73,11 @@ pub(crate) enum Command {
     Pause(hold::PauseArguments),
     /// Resume paused servers
     Resume(hold::ResumeArguments),
-    /// Disable servers, so that other servers get their items, or disable items
+    /// Disable servers: others get their items; or disable items
     Disable(hold::DisableArguments),
     /// Enable servers or items again
     Enable(hold::EnableArguments),
-    /// Disable or pause a server, and wait until no item of a job runs there
+    /// Disable or pause a server, and wait until nothing runs there
     Drain(drain::DrainArguments),
     /// Ask instances to leave; their present runs are completed first
     Shutdown(leave::ShutdownArguments),
@@ -96,21 +97,23 @@ pub(crate) enum Command {
     Plan(plan::PlanArguments),
     /// Find leftovers, stuck, damaged and mixed state, and fix it
     Doctor(doctor::DoctorArguments),
-    /// Watch expectations of jobs, and send a message when one is violated
+    /// Send a message when an expectation of a job is violated
     Watch(watch_expectations::WatchArguments),
     /// Show the outcomes of fires, from a history
     History(history::HistoryArguments),
+    /// Judge each fire of a job by its history
+    Verify(verify::VerifyArguments),
     /// Write the configurations of a namespace to a file
     Export(transfer::ExportArguments),
-    /// Read configurations from a file, or from a namespace of ElasticJob 1.x
+    /// Read configurations from a file, or from ElasticJob 1.x
     Import(transfer::ImportArguments),
-    /// Make the namespace have the jobs that the files of a folder declare
+    /// Make the namespace have the jobs that a folder declares
     Apply(apply::ApplyArguments),
-    /// Ask a worker or a watcher of this host whether it is ready, by its metrics port
+    /// Ask a worker or a watcher of this host whether it is ready
     Health(health::HealthArguments),
-    /// Measure the latency of the registry, in a namespace that is created and removed for it
+    /// Measure the latency of the registry
     Bench(bench::BenchArguments),
-    /// Serve the web console and the HTTP API of namespaces, until SIGTERM or ctrl-c
+    /// Serve the web console and the HTTP API, until SIGTERM or ctrl-c
     #[cfg(feature = "console")]
     Console(console::ConsoleArguments),
     /// Write a file of jobs, or a small Rust project, to begin with
@@ -119,7 +122,7 @@ pub(crate) enum Command {
     Explain(explain::ExplainArguments),
     /// Print or write manual pages
     Man(man::ManArguments),
-    /// Print a script by which a shell completes command lines, with the names of jobs
+    /// Print a script by which a shell completes command lines
     Completions {
         /// Name of the shell
         shell: clap_complete::Shell,
@@ -133,7 +136,7 @@ impl Command {
         let has_keys = matches!(self, Self::Explain(given) if given.is_list());
         has_contexts
             || has_keys
-            || matches!(self, Self::Jobs(_) | Self::Instances(_) | Self::Servers)
+            || matches!(self, Self::Jobs(_) | Self::Instances(_) | Self::Servers(_))
     }
 }
 

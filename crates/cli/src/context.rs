@@ -194,6 +194,11 @@ impl<'a> Context<'a> {
         self.registries.open_nodes(&place, job).await
     }
 
+    /// Returns the registry that was opened first.
+    pub(crate) fn opened(&self) -> Option<Arc<dyn RegistryCenter>> {
+        self.opened.lock().first().map(Arc::clone)
+    }
+
     /// Ends all sessions.
     pub(crate) async fn close(&self) {
         let opened = std::mem::take(&mut *self.opened.lock());
@@ -211,13 +216,6 @@ impl<'a> Context<'a> {
     pub(crate) fn write(&self, text: &str) -> std::io::Result<()> {
         let mut out = self.out.lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush())
-    }
-
-    /// Shows a spinner for a long action, on a terminal only.
-    pub(crate) fn waiting(&self, what: impl Into<String>) -> ProgressBar {
-        let bar = ProgressBar::new_spinner().with_message(what.into());
-        bar.enable_steady_tick(Duration::from_millis(200));
-        bar
     }
 
     /// Shows a progress bar, on a terminal only.

@@ -7,8 +7,9 @@ use crate::fault::Fault;
 use crate::output::{Column, Page, Table, Text, pairs};
 use crate::text::did_you_mean;
 
-/// One key a line: path, scope, type and range, default, example, key of ElasticJob; with tabs
-/// between them. A key that ElasticJob does not have is `-`.
+/// One key a line: path, scope, type and range, default, example, key of ElasticJob, and the
+/// version that has the key since; with tabs between them. A key that ElasticJob does not have is
+/// `-`.
 const TABLE: &str = include_str!("fields.tsv");
 
 /// A key of a job file.
@@ -20,6 +21,7 @@ struct Field {
     default: &'static str,
     example: &'static str,
     java: Option<&'static str>,
+    since: &'static str,
 }
 
 impl Field {
@@ -59,6 +61,7 @@ impl Field {
             "example": self.example,
             "set_by": self.set_by(),
             "java": self.java,
+            "since": self.since,
         })
     }
 
@@ -71,6 +74,7 @@ impl Field {
             ("scope", self.scope_text().to_owned()),
             ("set by", self.set_by().unwrap_or_default()),
             ("ElasticJob", self.java.unwrap_or_default().to_owned()),
+            ("since", self.since.to_owned()),
         ])
     }
 }
@@ -85,7 +89,8 @@ fn fields() -> impl Iterator<Item = Field> {
             valid: cell()?,
             default: cell()?,
             example: cell()?,
-            java: cell().filter(|key| *key != "-"),
+            java: Some(cell()?).filter(|key| *key != "-"),
+            since: cell()?,
         })
     })
 }
@@ -139,10 +144,11 @@ fn list() -> Page {
         Column::plain("SCOPE"),
         Column::plain("DEFAULT"),
         Column::plain("TYPE"),
+        Column::plain("SINCE").extra(),
     ];
     let row = |field: Field| {
         let name = field.path.strip_prefix("jobs.").unwrap_or(field.path);
-        [name, field.scope, field.default, field.valid].map(str::to_owned).to_vec()
+        [name, field.scope, field.default, field.valid, field.since].map(str::to_owned).to_vec()
     };
     let documents: Vec<_> = fields().map(|field| field.document()).collect();
     Page::new(Table::new(&columns, fields().map(row)), &json!({ "fields": documents }))
@@ -231,6 +237,24 @@ mod tests {
             let is_documented = documented.iter().any(|keys| keys.split(", ").any(|k| k == key));
             assert!(is_documented, "{key}");
         }
+    }
+
+    #[test]
+    fn each_key_has_the_version_that_introduced_it() {
+        let mut versions: Vec<&str> = fields().map(|field| field.since).collect();
+        versions.sort_unstable();
+        versions.dedup();
+        let changelog = include_str!("../../../CHANGELOG.md");
+        for version in versions {
+            let heading = match version {
+                "unreleased" => "## Unreleased\n".to_owned(),
+                version => format!("## {version} - "),
+            };
+            assert!(changelog.contains(&heading), "{version}");
+        }
+        let since = |key: &str| fields().find(|field| field.path == key).map(|field| field.since);
+        assert_eq!(since("jobs.cron"), Some("0.1.0"));
+        assert_ne!(since("jobs.server_ttl"), Some("0.1.0"), "it came after the first release");
     }
 
     #[test]

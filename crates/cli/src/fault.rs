@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use coordination::JobName;
 use serde_json::{Value, json};
 
-use crate::text;
+use crate::{suggestion, text};
 
 /// Result of a command: the exit code of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,18 +57,89 @@ impl Exit {
 
 /// Error of a command: the fault and what to do, in one line.
 ///
-/// A quotation with carets under the wrong part adds two lines.
+/// A quotation with carets under the wrong part adds two lines. Files with several mistakes have a
+/// line for each of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     exit: Exit,
     message: String,
+    /// Messages of further faults.
+    more: Vec<String>,
+    missing: Option<Missing>,
+}
+
+/// A name that the namespace does not have. A similar existing one is suggested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Job(String),
+    Server(String),
+}
+
+impl Missing {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Job(name) | Self::Server(name) => name,
+        }
+    }
 }
 
 impl Fault {
     /// Creates a fault. The message is put on one line, except for a quotation with carets.
     #[must_use]
     pub fn new(exit: Exit, message: impl fmt::Display) -> Self {
-        Self { exit, message: text::message(&message.to_string()) }
+        let message = text::message(&message.to_string());
+        Self { exit, message, more: Vec::new(), missing: None }
+    }
+
+    /// Creates the fault of a job that the namespace does not have.
+    pub(crate) fn no_job(job: &JobName) -> Self {
+        let missing = Some(Missing::Job(job.to_string()));
+        let text = operations::Error::NoSuchJob { job: job.clone() };
+        let fault = Self::not_found(format!("{text}; `ejob jobs` lists the existing ones"));
+        Self { missing, ..fault }
+    }
+
+    /// Creates the fault of a server that no job knows.
+    pub(crate) fn no_server(ip: &impl fmt::Display) -> Self {
+        let missing = Some(Missing::Server(ip.to_string()));
+        let text = format!("no job knows a server {ip}; `ejob servers` lists the existing ones");
+        Self { missing, ..Self::not_found(text) }
+    }
+
+    /// Adds a question to the message, if there is one.
+    pub(crate) fn with_question(self, question: Option<String>) -> Self {
+        match question {
+            Some(question) => Self { message: format!("{}; {question}", self.message), ..self },
+            None => self,
+        }
+    }
+
+    /// Returns the name that does not exist.
+    pub(crate) fn missing(&self) -> Option<&Missing> {
+        self.missing.as_ref()
+    }
+
+    /// Puts a question before the hint of the message.
+    pub(crate) fn asking(self, question: &str) -> Self {
+        let message = match self.message.split_once("; ") {
+            Some((what, hint)) => format!("{what}; {question} {hint}"),
+            None => format!("{}; {question}", self.message),
+        };
+        Self { message, ..self }
+    }
+
+    /// Returns the fault with further ones of the same kind, in the order of the list.
+    pub(crate) fn and(mut self, others: impl IntoIterator<Item = Self>) -> Self {
+        for other in others {
+            self.more.push(other.message);
+            self.more.extend(other.more);
+        }
+        self
+    }
+
+    /// Returns the message of each fault.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.message).chain(&self.more).map(String::as_str)
     }
 
     /// Creates the fault of an option, an argument or a file that is not valid.
@@ -98,14 +170,15 @@ impl Fault {
 
     /// Returns the JSON document of the fault.
     pub(crate) fn json(&self) -> Value {
-        let Self { exit, message } = self;
-        json!({ "error": { "kind": exit.as_str(), "code": exit.code(), "message": message } })
+        let (kind, code, message) = (self.exit.as_str(), self.exit.code(), self.to_string());
+        json!({ "error": { "kind": kind, "code": code, "message": message } })
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        self.more.iter().try_for_each(|message| write!(f, "\n{message}"))
     }
 }
 
@@ -115,8 +188,10 @@ impl From<operations::Error> for Fault {
         let exit = match &error {
             Error::Registry { source, .. } => return of_registry(source, &error),
             Error::Deadline { .. } => Exit::Unreachable,
-            Error::NoSuchJob { .. } => {
-                return Self::not_found(format!("{error}; `ejob jobs` lists the existing ones"));
+            Error::NoSuchJob { job } => return Self::no_job(job),
+            Error::Invalid(invalid) => {
+                let question = suggestion::of_value(invalid.field, &invalid.value);
+                return Self::usage(&error).with_question(question);
             }
             Error::NoSuch { .. } => Exit::NotFound,
             Error::InstancesAlive { job, instances } => {
@@ -126,7 +201,7 @@ impl From<operations::Error> for Fault {
                     instances.join(", ")
                 ));
             }
-            Error::Name(_) | Error::NothingNamed | Error::Invalid(_) => Exit::Usage,
+            Error::Name(_) | Error::NothingNamed => Exit::Usage,
             Error::ParameterTooLarge { .. } => return Self::usage(format!("--{error}")),
             Error::InvalidAuthorOrReason { .. } => {
                 return Self::usage(format!("--{}", on_the_line(&error)));

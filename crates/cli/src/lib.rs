@@ -13,6 +13,7 @@ mod deployment;
 mod examples;
 mod explain;
 mod fault;
+mod groups;
 mod init;
 mod log;
 mod log_format;
@@ -20,8 +21,10 @@ mod output;
 mod program;
 mod reference;
 mod security;
+mod suggestion;
 mod target;
 mod text;
+mod waiting;
 
 pub use connect::{Place, Registries};
 pub use fault::{Exit, Fault};

@@ -19,6 +19,7 @@ use crate::init;
 use crate::log::Log;
 use crate::log_format::{LogFormat, text_log};
 use crate::output::{Form, OutputArguments, Page, Screen, document, line};
+use crate::suggestion::with_suggestion;
 use crate::text::one_line;
 
 /// Minimum limit of open files: a worker with one job, a history, both ports and a few scripts.
@@ -145,7 +146,12 @@ async fn run_on(
             "--output is name, but this command lists no names; valid is table, wide, json or yaml",
         ))
     } else {
-        answer(command, &context).await
+        // Boxed to keep the future of the program small.
+        Box::pin(answer(command, &context)).await
+    };
+    let answered = match answered {
+        Err(fault) => Err(with_suggestion(fault, &context).await),
+        answered => answered,
     };
     context.close().await;
     match answered {
@@ -193,7 +199,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Top => Box::pin(crate::commands::top::run(cx)).await,
         Command::Job(given) => given.run(cx).await,
         Command::Instances(given) => given.run(cx).await,
-        Command::Servers => crate::commands::list::servers(cx).await,
+        Command::Servers(given) => given.run(cx).await,
         Command::Why(given) => given.run(cx).await,
         Command::Next(given) => given.run(cx).await,
         Command::Audit(given) => given.run(cx).await,
@@ -219,6 +225,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         }
         Command::Watch(given) => Box::pin(given.run(cx)).await,
         Command::History(given) => given.run(cx).await,
+        Command::Verify(given) => Box::pin(given.run(cx)).await,
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,
         Command::Apply(given) => given.run(cx).await,
@@ -317,7 +324,9 @@ fn print_document(arguments: &[OsString], fault: &Fault, out: &mut dyn Write) {
 }
 
 fn print_error(err: &mut (dyn Write + Send), fault: &Fault) {
-    let _ = writeln!(err, "error: {fault}");
+    for message in fault.messages() {
+        let _ = writeln!(err, "error: {message}");
+    }
 }
 
 #[cfg(test)]

@@ -96,13 +96,16 @@ fn wrong_command_line_is_one_error_line() {
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("colonless", "secret\n");
     write("later.yaml", "format: ejob-export\nversion: 2\njobs: []\n");
-    write("nameless.toml", "[[jobs]]\n");
+    write("nameless.toml", "[[jobs]]\nsharding_total_count = 1\nstored = true\n");
     let declare =
         |line: &str| format!("[[jobs]]\nname='a'\nsharding_total_count=1\n{line}\nstored=true\n");
     write("wrong.toml", &declare("cron='x'"));
     write("never.toml", &declare("cron='0 0 0 30 2 ?'"));
     write("pairs.toml", &declare("sharding_item_parameters='0=a,x'"));
-    write("misspelt.yaml", "jobs:\n- name: a\n  failver: true\n");
+    write(
+        "misspelt.yaml",
+        "jobs:\n- name: a\n  failver: true\n  sharding_total_count: 1\n  stored: true\n",
+    );
     write("good.toml", "[[jobs]]\nname='a'\nsharding_total_count=1\nscript={command='true'}\n");
     let script = |command: &str| {
         format!("[[jobs]]\nname='a'\nsharding_total_count=1\nscript={{command='{command}'}}\n")
@@ -169,13 +172,13 @@ fn wrong_command_line_is_one_error_line() {
             "unknown registry in a job file",
             &["worker", "redis.toml", "--check"],
             2,
-            "redis.toml: registry: registry address \"redis://a\": unknown kind; valid: _",
+            "redis.toml: line 1: registry: registry address \"redis://a\": unknown kind; valid: _",
         ),
         (
             "registry without a namespace in a job file",
             &["worker", "unnamed.toml"],
             2,
-            "unnamed.toml: registry: \"zk://a\" names no namespace; valid is zk://zk-1:2181,zk-2:2181/jobs",
+            "unnamed.toml: line 1: registry: \"zk://a\" names no namespace; valid is zk://zk-1:2181,zk-2:2181/jobs",
         ),
         (
             "empty registry in a job file",
@@ -595,6 +598,62 @@ fn wrong_command_line_is_one_error_line() {
             &["history", "--limit", "0"],
             2,
             "invalid value '0' for '--limit <COUNT>': 0 is not in 1..=1000",
+        ),
+        (
+            "no history to verify",
+            &["verify", "count", "--from", "1d"],
+            2,
+            "--history is missing; give it, such as --history sqlite:history.db, or set EJOB_HISTORY",
+        ),
+        (
+            "no beginning of a verification",
+            &["verify", "count", "--history", "sqlite:gone.db"],
+            2,
+            "the following required arguments were not provided: --from <TIME>; see `ejob verify --help`",
+        ),
+        (
+            "verdict",
+            &["verify", "count", "--from", "1d", "--verdict", "twice"],
+            2,
+            "invalid value 'twice' for '--verdict <WORD>'; [possible values: run, run_twice, missed, \
+             unexplained, open]",
+        ),
+        (
+            "no file of a history to verify",
+            &["verify", "count", "--from", "1d", "--history", "sqlite:gone.db"],
+            4,
+            "there is no history at gone.db; check --history",
+        ),
+        (
+            "end of a verification before its beginning",
+            &[
+                "verify",
+                "count",
+                "--history",
+                "sqlite:good.toml",
+                "--from",
+                "2024-02-29",
+                "--to",
+                "2024-02-28",
+            ],
+            2,
+            "--to is 2024-02-28T00:00:00Z with from 2024-02-29T00:00:00Z; valid is a time after from",
+        ),
+        (
+            "verification of two years",
+            &[
+                "verify",
+                "count",
+                "--history",
+                "sqlite:good.toml",
+                "--from",
+                "2022-01-01",
+                "--to",
+                "2024-01-01",
+            ],
+            2,
+            "--to is 2024-01-01T00:00:00Z with from 2022-01-01T00:00:00Z; \
+             valid is at most 366 days after from",
         ),
         (
             "items of events",
@@ -1058,13 +1117,13 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
             "server",
             &[&["remove-server", "--server", "10.0.0.9"], &why[..]].concat(),
             4,
-            "no job knows a server 10.0.0.9; `ejob servers` lists the existing ones",
+            "no job knows a server 10.0.0.9; did you mean 10.0.0.2? `ejob servers` lists the existing ones",
         ),
         (
             "jobs of a server",
             &["jobs", "--server", "10.0.0.9"],
             4,
-            "no job knows a server 10.0.0.9; `ejob servers` lists the existing ones",
+            "no job knows a server 10.0.0.9; did you mean 10.0.0.2? `ejob servers` lists the existing ones",
         ),
         (
             "instance",

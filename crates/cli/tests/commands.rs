@@ -310,6 +310,60 @@ async fn job_from_a_template_is_created_exported_and_imported() {
 }
 
 #[tokio::test]
+async fn server_is_drained_of_all_its_jobs() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let _others = (world.member(1, "import").await, world.member(2, "import").await);
+    let both = |job: &operations::JobSnapshot| owned(job, 1) == 2 && owned(job, 2) == 2;
+    world.until("import", "both to share", both).await;
+    let drain = ["drain", "--server", "10.0.0.1", "--deadline", "50s"];
+    let output = world.ejob(&signed(&drain)).await.done();
+    let expected = "done: import, server 10.0.0.1: disabled; it was enabled\n\
+                    done: report, server 10.0.0.1: disabled; it was enabled\n\
+                    drained: no item of import runs on 10.0.0.1\n\
+                    drained: no item of report runs on 10.0.0.1\n";
+    assert_eq!(output, expected);
+    let again = world.ejob(&signed(&[&drain[..], &["--json"]].concat())).await;
+    let document = again.json();
+    let jobs: Vec<_> = document["jobs"].as_array().unwrap().iter().collect();
+    assert_eq!(jobs.len(), 2, "{document}");
+    assert!(jobs.iter().all(|job| job["complete"] == true), "{document}");
+    assert_eq!(again.exit, Exit::Done, "{again:?}");
+    let unknown = world.ejob(&signed(&["drain", "--server", "192.168.7.7"])).await;
+    assert_eq!(unknown.exit, Exit::NotFound, "{unknown:?}");
+}
+
+#[tokio::test]
+async fn misspelled_job_and_server_are_answered_with_a_suggestion() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let rows = [
+        (&["job", "reprot"][..], "no job reprot; did you mean report? `ejob jobs` lists"),
+        (&["why", "repor"], "no job repor; did you mean report? `ejob jobs` lists"),
+        (&["job", "xyz"], "the registry has no job xyz; `ejob jobs` lists the existing ones"),
+        (
+            &["jobs", "--server", "10.0.0.11"],
+            "knows a server 10.0.0.11; did you mean 10.0.0.1? `ejob servers` lists",
+        ),
+        (
+            &["config", "set", "report", "strategy=ODEVTY"],
+            "strategy is \"ODEVTY\"; valid is one of",
+        ),
+        (&["config", "set", "report", "strategy=ODEVTY"], "or empty; did you mean ODEVITY?"),
+        (&["plan", "report", "--strategy", "ODEVTY"], "; did you mean ODEVITY?"),
+        (
+            &["next", "--cron", "0 0 3 * * ?", "--time-zone", "Shanghai"],
+            "; did you mean Asia/Shanghai?",
+        ),
+    ];
+    for (line, expected) in rows {
+        let output = world.ejob(line).await;
+        assert!(output.err.contains(expected), "{line:?}: {output:?}");
+        assert!(matches!(output.exit, Exit::NotFound | Exit::Usage), "{line:?}: {output:?}");
+    }
+}
+
+#[tokio::test]
 async fn server_is_drained_and_instance_is_asked_to_leave() {
     let world = World::new();
     let (_first, second) = world.shared().await;
@@ -366,6 +420,8 @@ async fn configuration_is_shown_compared_and_changed() {
     let set: Vec<&str> = set.into_iter().chain(fields).collect();
     let output = world.ejob(&set).await.done();
     assert!(output.contains("cron: \"\" -> \"0 0 9 * * ?\"; description: "), "{output}");
+    let audit = world.ejob(&["audit", "report"]).await.done();
+    assert!(audit.contains("cron: \"\" -> \"0 0 9 * * ?\"; description: "), "{audit}");
     let before = world.stored("/report/config");
     let late = world.ejob(&set).await;
     assert_eq!(late.exit, Exit::Stale, "{late:?}");

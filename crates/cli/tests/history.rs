@@ -10,7 +10,7 @@ use job_history::{History, HistoryOptions};
 use lite::{EventSubscriber, JobRecord, RunReport};
 use sharding::{InstanceId, ShardingItem};
 
-use super::support::document;
+use super::support::{World, document};
 
 const MINUTE_MS: i64 = 60_000;
 const CAUSE: &str = "a long story\n\u{1b}[2J";
@@ -98,6 +98,46 @@ async fn gap_is_shown_with_any_outcome() {
         shown.contains(&format!("a gap of 3 fires up to before {until} begins here")),
         "{shown}"
     );
+}
+
+#[tokio::test]
+async fn why_names_recent_outages_with_their_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = HistoryOptions::sqlite(folder.path().join("h.db"));
+    let history = History::open(options).await.unwrap();
+    let now = Timestamp::now().as_millisecond() / MINUTE_MS * MINUTE_MS;
+    let rows = [(0, 20, 10), (1, 20, 10), (0, 60, 50), (0, 60 * 25, 60 * 24 + 5)];
+    for (item, first, until) in rows {
+        let [first, until] = [first, until].map(|minutes| FireTime(now - minutes * MINUTE_MS));
+        let gap = Gap { first, until, count: Some(2), config: None, changed_to: None };
+        let event = JobEvent::Gap { item: ShardingItem::new(item), gap };
+        let job = JobName::new("report").unwrap();
+        let at = Timestamp::from_millisecond(now).unwrap();
+        history.subscriber().on_event(&JobRecord::new(job, at, event));
+    }
+    history.close(Duration::from_secs(60)).await.unwrap();
+    let world = World::new();
+    let _member = world.member(1, "report").await;
+    let url = format!("sqlite:{}", folder.path().join("h.db").display());
+    let shown = world.ejob(&["why", "report", "--history", &url]).await.done();
+    let time = |minutes: i64| Timestamp::from_millisecond(now - minutes * MINUTE_MS).unwrap();
+    let outage = |items: &str, first, until| {
+        let (first, until) = (time(first), time(until));
+        let reason = "no instance lived, or none could reach the registry";
+        format!(
+            "outage: the fires of {items} from {first} to before {until} were not run: {reason}\n"
+        )
+    };
+    let schedule = "the job has no schedule and runs on request only\n";
+    let expected = [outage("item 0", 60, 50), outage("items 0-1", 20, 10), schedule.to_owned()];
+    assert_eq!(shown, expected.concat());
+    let of_item = world.ejob(&["why", "report", "1", "--history", &url, "--json"]).await.json();
+    assert_eq!(of_item["outages"].as_array().map(Vec::len), Some(1), "{of_item}");
+    assert_eq!(of_item["outages"][0]["first"], time(20).to_string());
+
+    let missing = world.ejob(&["why", "report", "--history", "sqlite:/no/such.db"]).await;
+    assert_eq!((missing.exit, &*missing.out), (cli::Exit::Done, schedule), "{missing:?}");
+    assert!(missing.err.starts_with("remark: no outages are shown: "), "{missing:?}");
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ mod terminal;
 #[cfg(target_os = "linux")]
 mod top;
 mod transfer;
+mod verify;
 mod watch;
 mod worker;
 #[cfg(target_os = "linux")]

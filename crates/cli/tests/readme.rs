@@ -313,6 +313,43 @@ async fn servers_session_that_moves_to_postgres_works_as_printed() {
     run_session(MOVING, "## From ZooKeeper to PostgreSQL", &servers, &[2]).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn situations_on_call_have_the_jobs_of_their_file() {
+    let page = include_str!("../../../docs/how-to/on-call.md");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("on-call.toml"), block(page, "## Practise", "toml")).unwrap();
+    let mut shell = Shell::start(folder.path()).await;
+    let check = "ejob worker on-call.toml --check";
+    shell.give(check).await;
+    for expected in [
+        "JOB     ITEMS  CRON",
+        "report  4      0/20 * * * * ?",
+        "import  2      0/10 * * * * ?",
+        "slow    2      0/5 * * * * ?",
+        "hello   2      0/5 * * * * ?",
+        "4 jobs can be used",
+    ] {
+        assert_eq!(shell.line(check).await, expected);
+    }
+    // The failure that the page prints is that of the file.
+    shell.give("export EJOB_REGISTRY=sqlite:on-call.db").await;
+    let worker = "ejob worker on-call.toml --server-ip 10.0.0.2 --drain 1s 2> worker.log &";
+    shell.give(worker).await;
+    for begin in ["registry: ", "ready: "] {
+        assert!(shell.line(worker).await.starts_with(begin));
+    }
+    let trigger = "ejob trigger import --items 1 --wait 50s | tail -1";
+    shell.give(trigger).await;
+    let expected = "1     failed: /bin/sh ended with status 3; its last lines: disk full";
+    assert_eq!(shell.line(trigger).await, expected);
+    let end = "kill %1";
+    shell.give(end).await;
+    assert!(shell.line(end).await.starts_with("leaving: "));
+    for _ in 0..4 {
+        assert!(shell.line(end).await.contains(": left; "));
+    }
+}
+
 #[test]
 fn ellipsis_stands_for_any_text() {
     let rows = [

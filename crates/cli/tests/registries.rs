@@ -148,13 +148,46 @@ async fn watched_list_follows_the_workers() {
     list.shows("count  OK     2      1 ").await;
     list.signal("-INT").await;
     assert_eq!(list.end().await, Some(0));
-    for words in [&["jobs", "--watch", "--json"][..], &["top", "--json"]] {
+    for words in [
+        &["jobs", "--watch", "--json"][..],
+        &["servers", "--watch", "-o", "yaml"],
+        &["why", "count", "--watch", "--json"],
+        &["top", "--json"],
+    ] {
         let output = place.run_at(&place.address, words).await;
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(error.contains("for people; for programs, repeat"), "{error}");
     }
     drop(first);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_of_other_commands_follow_the_workers() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Place::new(format!("sqlite:{}", folder.path().join("registry.db").display()));
+    let first = place.worker().await;
+    let rows: [(&[&str], &str, &str); 4] = [
+        (&["instances", "--watch"], "instances: 1", "instances: 0"),
+        (&["servers", "--watch"], "servers: 1", "servers: 1"),
+        (&["job", "count", "--watch"], "state     OK", "state     NO_INSTANCE"),
+        (&["why", "count", "--watch"], "job: count", "no instance is alive"),
+    ];
+    let mut watched = Vec::new();
+    for (words, before, after) in rows {
+        let mut command = Worker::of(place.ejob(&place.address, words));
+        command.shows(before).await;
+        watched.push((command, after));
+    }
+    first.signal("-TERM").await;
+    first.end().await;
+    for (mut command, after) in watched {
+        command.shows(after).await;
+        command.signal("-INT").await;
+        assert_eq!(command.end().await, Some(0));
+    }
+    let missing = place.run_at(&place.address, &["job", "coutn", "--watch"]).await;
+    assert_eq!(missing.status.code(), Some(4), "{missing:?}");
 }
 
 /// Registries on servers other than ZooKeeper.

@@ -10,13 +10,18 @@ async function openAct(link) {
     const form = page.getElementById("act-form");
     if (!answer.ok || !form) throw new Error(answer.statusText);
     const act = form.querySelector("form");
-    // Addresses of the form are relative to its own page.
-    act.action = new URL(act.getAttribute("action"), link.href);
+    // Addresses of the form are relative to its own page. An operation without effect has no form.
+    if (act) act.action = new URL(act.getAttribute("action"), link.href);
     for (const inner of form.querySelectorAll("a[href]")) inner.href = new URL(inner.getAttribute("href"), link.href);
     const dialog = $("act");
+    // The browser would scroll to this field before the title and the effect are read.
+    form.querySelector("[autofocus]")?.removeAttribute("autofocus");
     dialog.replaceChildren(form);
     dialog.showModal();
-    (form.querySelector("[required]") ?? form.querySelector("button")).focus();
+    const isWhole = dialog.scrollHeight <= dialog.clientHeight;
+    const first = form.querySelector("[required]") ?? form.querySelector("button, a.button");
+    (isWhole ? first : form.querySelector("h1")).focus({ preventScroll: true });
+    dialog.scrollTop = 0;
   } catch {
     location.assign(link.href);
   }

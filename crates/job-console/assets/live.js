@@ -93,6 +93,8 @@ function tick(root) {
   for (const element of root.querySelectorAll("[data-rel]")) {
     write(element, relative(Date.parse(element.dataset.rel) - now));
   }
+  // Without its console, the page does not know whether a run goes on.
+  if (document.querySelector("#cut:not([hidden])")) return;
   for (const element of root.querySelectorAll("[data-since]:not(.gone *)")) {
     write(element, duration(now - Date.parse(element.dataset.since)));
   }
@@ -101,6 +103,8 @@ function tick(root) {
 // ---- The stream -----------------------------------------------------------------------------
 
 let source = null;
+// Failed connections since the last event.
+let failed = 0;
 let contact = performance.now();
 let contactAt = new Date();
 // Lists whose latest rows are not shown yet, by id: the element, its latest content, and the number
@@ -223,6 +227,8 @@ async function applyAll() {
 }
 
 function heard() {
+  failed = 0;
+  set.heard = "";
   contact = performance.now();
   contactAt = new Date();
   $("cut").hidden = true;
@@ -239,16 +245,27 @@ function connect() {
     if (event.data === "closed") disconnect();
     else location.reload();
   });
-  source.addEventListener("error", () => {
-    // The browser connects again by itself, except after an answer that is no stream.
-    if (source?.readyState === EventSource.CLOSED) { disconnect(); setTimeout(reconnect, 3 * SECOND); }
-  });
+  // The browser would connect again by itself, always after the same time.
+  source.addEventListener("error", () => { disconnect(); retry(); });
+}
+
+const FIRST_RETRY = SECOND / 4;
+const LAST_RETRY = 8 * SECOND;
+
+// The delays double, up to a bound. Pages choose different ones, so that a console that is back is
+// not asked by all of them at once.
+function retry() {
+  const longest = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** failed);
+  failed += 1;
+  setTimeout(reconnect, longest * (1 + Math.random()) / 2);
 }
 
 // A page that leads elsewhere now, such as to the sign-in, is loaded again.
 async function reconnect() {
+  if (source || document.hidden) return;
   const answer = await fetch(location.href, { method: "HEAD" }).catch(() => null);
-  if (answer && (answer.redirected || [401, 403, 404].includes(answer.status))) location.reload();
+  if (!answer) retry();
+  else if (answer.redirected || [401, 403, 404].includes(answer.status)) location.reload();
   else connect();
 }
 
@@ -299,5 +316,7 @@ $("more-show").addEventListener("click", () => {
 const here = new URL(location.href);
 if (here.searchParams.has("changed")) {
   here.searchParams.delete("changed");
+  here.searchParams.delete("did");
+  $("result")?.focus();
   history.replaceState(null, "", here);
 }

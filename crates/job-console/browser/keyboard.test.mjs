@@ -47,6 +47,19 @@ test('the palette finds a job', async () => {
   assert.match(page.url(), /\/jobs\/newsletter$/)
 })
 
+test('the palette leads to an operation on the job that it finds', async () => {
+  await page.keyboard.down('Control')
+  await page.keyboard.press('k')
+  await page.keyboard.up('Control')
+  await page.waitForSelector('dialog[open] #palette-query')
+  await page.keyboard.type('newsl')
+  const operation = '#palette-found [href$="/jobs/newsletter/act/pause"]'
+  await page.waitForSelector(operation)
+  while (!await page.$(`${operation}[aria-selected=true]`)) await presses('ArrowDown')
+  await Promise.all([page.waitForNavigation(), presses('Enter')])
+  assert.match(page.url(), /\/jobs\/newsletter\/act\/pause$/)
+})
+
 test('an operation is performed without a mouse', async () => {
   await page.goto(`${home}/jobs/newsletter`)
   await focus(page, 'a[href*="act/resume"], a[href*="act/pause"]')

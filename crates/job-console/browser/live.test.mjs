@@ -163,6 +163,11 @@ test('a page says that the console is gone and since when, and follows the next 
   await page.waitForFunction(() => !document.getElementById('cut').hidden)
   assert.match(await page.$eval('#cut', (banner) => banner.innerText), /\d/)
   await page.evaluate(() => { window.sameDocument = true })
+  // The delays between attempts have grown by now.
+  const begin = performance.now()
+  for (let n = 0; n < 3; n += 1) await page.waitForRequest((request) => request.method() === 'HEAD')
+  const length = performance.now() - begin
+  assert.ok(length > 2_000, `3 attempts within ${length} ms`)
   short = await Console.at(new URL(short.address).host)
   await page.waitForFunction(() => document.getElementById('cut').hidden && document.querySelector('#fresh.ok'))
   assert.ok(await page.evaluate(() => window.sameDocument), 'the page was not loaded again')

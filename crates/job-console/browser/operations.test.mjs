@@ -6,10 +6,10 @@ import { Console, browser, exported, renamed, tab } from './harness.mjs'
 import { LeftOver } from './leftover.mjs'
 import { WAYS } from './ways.mjs'
 
-/** Ways with the objects on which they operate. */
+/** Ways with the objects on which they operate; `gone` is a server without instances. */
 const ROUNDS = [
-  { name: 'mouse', way: WAYS.mouse, job: 'archive-logs', server: '10.0.0.11' },
-  { name: 'keyboard', way: WAYS.keyboard, job: 'rebuild-index', server: '10.0.0.12' },
+  { name: 'mouse', way: WAYS.mouse, job: 'archive-logs', server: '10.0.0.11', gone: '10.0.1.1' },
+  { name: 'keyboard', way: WAYS.keyboard, job: 'rebuild-index', server: '10.0.0.12', gone: '10.0.2.1' },
 ]
 
 let running
@@ -19,7 +19,7 @@ let home
 let leftOver
 
 before(async () => {
-  leftOver = await LeftOver.start(ROUNDS.map(({ name }) => name))
+  leftOver = await LeftOver.start(ROUNDS.map(({ name }) => name), ROUNDS.map(({ gone }) => gone))
   running = await Console.start()
   chromium = await browser()
   home = `${running.address}/n/demo`
@@ -33,13 +33,8 @@ after(async () => {
 
 /** Answer to an operation that has nothing to do. */
 const NOTHING = 'Nothing changes.'
-/**
- * Operations of the API that no page offers. A job is created by an import, and a page removes one
- * server instead of all that match a pattern.
- */
-const WITHOUT_PAGE = [
-  'create_job', 'shut_down_instance', 'shut_down_server_of_job', 'remove_server_of_job', 'remove_servers',
-]
+/** Operations of the API that no page offers. A job is created by an import or a file. */
+const WITHOUT_PAGE = ['create_job', 'shut_down_instance', 'shut_down_server_of_job', 'remove_server_of_job']
 /** Operations of the API that a test has performed, each with its way. */
 const performed = new Set()
 
@@ -113,9 +108,9 @@ async function attempt(page, way, [, place, end, confirmed], why) {
   if (isDialog) await way.follow(page, selector)
   else await Promise.all([page.waitForNavigation(), way.follow(page, selector)])
   const form = isDialog ? 'dialog[open]' : 'main'
-  // A page without a form says why there is nothing to do.
-  if (!isDialog && !(await page.$('main #act-why'))) return NOTHING
-  await page.waitForSelector(`${form} #act-why`)
+  if (isDialog) await page.waitForSelector('dialog[open] #act-title')
+  // An operation without a form says why there is nothing to do.
+  if (!(await page.$(`${form} #act-why`))) return NOTHING
   await way.type(page, `${form} [name=why]`, why)
   if (confirmed) {
     await way.type(page, `${form} [name=name]`, confirmed)
@@ -126,7 +121,7 @@ async function attempt(page, way, [, place, end, confirmed], why) {
 }
 
 for (const round of ROUNDS) {
-  const { name, way, job, server } = round
+  const { name, way, job, server, gone } = round
 
   operation(['update_configuration', 'restore_configuration'], round, async (page) => {
     await page.goto(`${home}/jobs/${job}/configuration`)
@@ -176,6 +171,35 @@ for (const round of ROUNDS) {
     await send(page, way, 'main button[value=write]')
     await page.goto(`${home}/jobs/${imported}`)
     await isRecorded(page, `imported by ${name}`)
+    assert.deepEqual(page.faults, [])
+  })
+
+  operation(['apply_files'], round, async (page) => {
+    const declared = `declared-by-${name}`
+    await page.goto(`${home}/transfer`)
+    const link = 'main a[href$="transfer/apply"]'
+    await Promise.all([page.waitForNavigation(), way.follow(page, link)])
+    const file = `[[jobs]]\nname = "${declared}"\nsharding_total_count = 1\nstored = true\n`
+    await way.paste(page, '#apply-document', file)
+    await send(page, way, 'main button[value=preview]')
+    await way.type(page, 'main #act-why', `applied by ${name}`)
+    await send(page, way, 'main button[value=write]')
+    await page.goto(`${home}/jobs/${declared}`)
+    await isRecorded(page, `applied by ${name}`)
+    assert.deepEqual(page.faults, [])
+  })
+
+  operation(['remove_servers'], round, async (page) => {
+    await page.goto(`${leftOver.home}/servers`)
+    const link = 'main a[href$="servers/removal"]'
+    await Promise.all([page.waitForNavigation(), way.follow(page, link)])
+    await way.type(page, '#removal-servers', `${gone.slice(0, -1)}*`)
+    await send(page, way, 'main form.act button[type=submit]')
+    await way.type(page, 'main #act-why', `removed by ${name}`)
+    await send(page, way, 'main form.act button[type=submit]')
+    await isRecorded(page, `removed by ${name}`, leftOver.home)
+    await page.goto(`${leftOver.home}/servers`)
+    await page.waitForFunction((gone) => !document.querySelector('main').innerText.includes(gone), {}, gone)
     assert.deepEqual(page.faults, [])
   })
 

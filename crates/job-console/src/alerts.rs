@@ -175,6 +175,13 @@ impl Alerts {
         rows.into_values().collect()
     }
 
+    /// Returns the violated expectations of a job.
+    pub(crate) fn violated_of(&self, job: &str, now: Timestamp) -> Vec<Row> {
+        let mut rows = self.rows(now);
+        rows.retain(|row| row.job == job && row.state == Standing::Violated);
+        rows
+    }
+
     /// Silences an expectation until a time, or ends its silence.
     pub(crate) async fn silence(
         &self,

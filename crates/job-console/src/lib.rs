@@ -3,6 +3,7 @@
 mod access;
 mod alerts;
 mod api;
+mod apply;
 mod bulk;
 mod changes;
 mod console;

@@ -322,6 +322,70 @@ async fn import_needs_the_digest_of_its_dry_run() {
 }
 
 #[tokio::test]
+async fn files_are_applied_with_the_digest_of_their_dry_run() {
+    let site = Site::empty().await;
+    site.add_idle(&["a"]).await;
+    let file = |job: &str, items: u32| {
+        let text =
+            format!("[[jobs]]\nname = '{job}'\nsharding_total_count = {items}\nstored = true\n");
+        json!({ "name": format!("{job}.toml"), "text": text })
+    };
+    let request = |files: &[Value], digest: Option<&str>| {
+        json!({
+            "files": files, "prune": true, "reason": "test",
+            "dry_run": digest.is_none(), "digest": digest,
+        })
+    };
+    let steps = |got: &Value| {
+        let steps = got["plan"]["steps"].as_array().unwrap().iter();
+        steps.map(|step| format!("{} {}", step["job"], step["act"])).collect::<Vec<_>>()
+    };
+    let both = [file("a", 2), file("b", 3)];
+    let plan = post(&site, "apply", request(&both, None)).await.ok();
+    assert_eq!(steps(&plan.body), ["\"a\" \"replace\"", "\"b\" \"create\""]);
+    post(&site, "apply", request(&both, Some("0"))).await.problem(409, "plan-changed");
+    let unsigned = json!({ "files": both, "digest": plan.body["digest"] });
+    post(&site, "apply", unsigned).await.problem(400, "invalid-reason");
+    let digest = plan.body["digest"].as_str().unwrap();
+    let got = post(&site, "apply", request(&both, Some(digest))).await.ok();
+    let changed = [("a", "configuration"), ("b", "configuration")];
+    assert_eq!(done(&got), changed.map(|(job, what)| (job.to_owned(), what.to_owned())));
+
+    // The owner created b only, so that only b is pruned.
+    let one = [file("other", 1)];
+    let plan = post(&site, "apply", request(&one, None)).await.ok();
+    let removals = plan.body["plan"]["removals"].as_array().unwrap();
+    assert_eq!(removals.iter().map(|one| &one["job"]).collect::<Vec<_>>(), ["b"]);
+    let digest = plan.body["digest"].as_str().unwrap();
+    post(&site, "apply", request(&one, Some(digest))).await.ok();
+    let left = post(&site, "apply", request(&both, None)).await.ok();
+    assert_eq!(steps(&left.body), ["\"a\" \"same\"", "\"b\" \"create\""]);
+}
+
+#[tokio::test]
+async fn unusable_files_are_named() {
+    let site = Site::empty().await;
+    let apply = async |files: Value, owner: &str| {
+        let body = json!({ "files": files, "owner": owner, "dry_run": true });
+        post(&site, "apply", body).await
+    };
+    let text = "[[jobs]]\nname = 'a'\nsharding_total_count = 0\nstored = true\n";
+    let got = apply(json!([{ "name": "a.toml", "text": text }]), "default").await;
+    let detail = got.problem(422, "invalid-job-file");
+    assert!(detail.starts_with("a.toml: line 3: job \"a\": sharding_total_count is 0"), "{detail}");
+    let got = apply(json!([{ "name": "a.json", "text": "{}" }]), "default").await;
+    assert!(got.problem(422, "invalid-job-file").contains("valid is a name that ends in .toml"));
+    let text = text.replace("= 0", "= 1");
+    let twice = json!([{ "name": "a.toml", "text": text }, { "name": "b.toml", "text": text }]);
+    let detail = "job a is declared in a.toml and in b.toml; valid is one file for each job";
+    assert_eq!(apply(twice, "default").await.problem(422, "invalid-job-file"), detail);
+    let detail = "files has 0 files; valid are 1 to 1000";
+    assert_eq!(apply(json!([]), "default").await.problem(400, "invalid-request"), detail);
+    let got = apply(json!([{ "name": "a.toml", "text": text }]), "team a").await;
+    assert!(got.problem(400, "invalid-request").starts_with("owner is \"team a\"; valid are"));
+}
+
+#[tokio::test]
 async fn bulk_fails_if_other_jobs_match_than_in_the_dry_run() {
     let site = Site::empty().await;
     site.add_idle(&["a-1", "a-2", "b"]).await;

@@ -68,6 +68,8 @@ async fn invalid_values_are_refused_by_name() {
         ("jobs/nothing", 404, "namespace \"orders\" has no job nothing"),
         ("servers/10.0.0.77", 404, "10.0.0.77"),
         ("history/fires", 404, "no history"),
+        ("jobs/report/verification?from=2024-02-29T12:00:00Z", 404, "no history"),
+        ("jobs/report/verification", 400, "from"),
         ("findings?least=bad", 400, "bad"),
     ] {
         let got = site.get(&format!("{BASE}/{path}")).await;

@@ -147,6 +147,9 @@ async fn answers_match_the_document() {
     let export = site.get(&format!("{BASE}/export")).await.ok().body["export"].clone();
     let reason = json!({ "reason": "test" });
     let filter = json!({ "text": "java" });
+    let file = json!({
+        "name": "new.toml", "text": "[[jobs]]\nname = 'new'\nsharding_total_count = 1\nstored = true\n",
+    });
     for (path, body, status) in [
         ("jobs/report/run", json!({ "reason": "test", "items": [0] }), 200),
         ("jobs/report/run", json!({ "reason": "" }), 400),
@@ -162,6 +165,7 @@ async fn answers_match_the_document() {
         ("bulk/enable", json!({ "filter": filter, "dry_run": true }), 200),
         ("bulk/enable", json!({ "filter": filter, "digest": "0", "reason": "test" }), 409),
         ("import", json!({ "export": export, "dry_run": true }), 200),
+        ("apply", json!({ "files": [file], "prune": true, "dry_run": true }), 200),
         ("jobs/java-2/shutdown", reason.clone(), 200),
         ("jobs/report/removal", json!({ "confirmation": "x", "reason": "test" }), 409),
         ("jobs/java-2/removal", json!({ "confirmation": "java-2", "reason": "test" }), 200),

@@ -198,6 +198,7 @@ async fn next_fires_are_shown_in_a_time_zone() {
         let path = format!("{BASE}/jobs/java-3/fires?{after}{zone}");
         let got = site.get(&path).await.ok();
         assert_eq!(got.body["time_zone"], name);
+        assert_eq!(got.body["exclusion"], serde_json::Value::Null);
         let expected = serde_json::json!([{ "at": "2024-03-01T03:00:00Z", "local": local }]);
         assert_eq!(got.body["rows"], expected);
     }
@@ -235,6 +236,26 @@ async fn history_is_read_in_pages() {
     assert_eq!(events.rows().len(), 1, "{}", events.body);
     let drops = site.get(&format!("{BASE}/history/drops")).await.ok();
     assert!(drops.rows().is_empty());
+    let hour_ago = jiff::Timestamp::now() - jiff::SignedDuration::from_hours(1);
+    let verification = format!("{BASE}/jobs/report/verification?from={hour_ago}");
+    let verified = site.get(&verification).await.ok();
+    let numbers =
+        serde_json::json!({ "run": 3, "run_twice": 0, "missed": 0, "unexplained": 0, "open": 0 });
+    assert_eq!(verified.body["counts"], numbers, "{}", verified.body);
+    let row = &verified.rows()[0];
+    assert_eq!((&row["verdict"], &row["record"]["source"]), (&"run".into(), &"MANUAL".into()));
+    assert_eq!(verified.body["explained"], false, "the job did not exist an hour ago");
+    let none = site.get(&format!("{verification}&verdict=run_twice,unexplained")).await.ok();
+    assert!(none.rows().is_empty() && none.body["counts"] == numbers, "{}", none.body);
+    for (wrong, word) in [
+        (format!("{verification}&verdict=twice"), "verdict is \"twice\"; valid are run, run_twice"),
+        (format!("{verification}&limit=1001"), "limit is 1001; valid is 1 to 1000"),
+        (format!("{verification}&until=2024-02-29T12:00:00Z"), "until: "),
+    ] {
+        let answer = site.get(&wrong).await;
+        let detail = answer.problem(400, "invalid-request");
+        assert!(detail.contains(word), "{detail}");
+    }
     site.get(&format!("{fires}?outcome=bad")).await.problem(400, "invalid-request");
     site.get(&format!("{fires}?cursor=InhhIg")).await.problem(400, "invalid-request");
     history.close(DEADLINE).await.unwrap();

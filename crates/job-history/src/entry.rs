@@ -81,7 +81,9 @@ impl Entry {
             states.extend(run.begun_states(began_ms));
         }
         states.push(run.ended_state(report));
-        let fire = Some((key, FireFacts { run: Some(facts), ..FireFacts::default() }));
+        let (token, instance) = (facts.token, facts.instance.clone());
+        let facts = FireFacts { run: Some(facts), ..FireFacts::default() };
+        let fire = Some((key, facts.with_end(token, &instance, report.outcome)));
         Self { fire, execution: Some(run.ended(report)), states, event: None }
     }
 }
@@ -116,7 +118,9 @@ fn fire_facts(record: &JobRecord) -> Option<(FireKey, FireFacts)> {
         JobEvent::Settled { item, fire, source, token, outcome } => {
             let settled = Some(outcome.as_str().to_owned());
             let run = RunFacts { ended_ms: Some(at_ms), settled, ..run(*source, *token) };
-            Some((key(*item, *fire), FireFacts { run: Some(run), ..none }))
+            let (number, instance) = (run.token, run.instance.clone());
+            let facts = FireFacts { run: Some(run), ..none };
+            Some((key(*item, *fire), facts.with_end(number, &instance, *outcome)))
         }
         // The leader reports it for a lost holder, which may have reported nothing but the start.
         JobEvent::Cancelled { item, fire, source, holder, token, by, why } => {

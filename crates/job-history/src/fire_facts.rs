@@ -3,107 +3,9 @@
 //! Several instances report facts, in any order and some twice. The merge of all facts does not
 //! depend on the order.
 
-use std::fmt;
-
 use coordination::Outcome;
 
-/// Outcome of a fire of an item, or its present state.
-///
-/// | word | meaning | final |
-/// |---|---|---|
-/// | the words of [`Outcome`] | the last run was completed with this outcome | yes [^1] |
-/// | `running` | a run has begun, and this store has no end of it | no |
-/// | `unknown` | a run is over, and this store has no end of it [^2] | no |
-/// | `orphaned` | the holder is gone; the reason names the next step | only without failover |
-/// | `missed` | missed fire; the reason says why | yes |
-/// | `misfired` | the fire met a busy item; the next run of source `MISFIRE` stands for it | yes |
-/// | `gap` | no instance ran the fires up to `gap_until`, or gave a reason | yes [^3] |
-///
-/// [^1]: Except `interrupted`, if another instance takes the run over.
-///
-/// [^2]: Its process was killed, or wrote the end to another store.
-///
-/// [^3]: Unless the job catches up.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FireOutcome(String);
-
-impl FireOutcome {
-    /// Creates an outcome from its word, which may be unknown to this version.
-    pub fn new(word: impl Into<String>) -> Self {
-        Self(word.into())
-    }
-
-    /// Returns `running`.
-    #[must_use]
-    pub fn running() -> Self {
-        Self::new("running")
-    }
-
-    /// Returns `unknown`.
-    #[must_use]
-    pub fn unknown() -> Self {
-        Self::new("unknown")
-    }
-
-    /// Returns all words that this version knows, in the order of the table.
-    ///
-    /// # Examples
-    /// ```
-    /// use job_history::FireOutcome;
-    ///
-    /// assert!(FireOutcome::words().contains(&"timed_out"));
-    /// ```
-    #[must_use]
-    pub fn words() -> [&'static str; 13] {
-        use Outcome::{Cancelled, Disabled, Failed, Interrupted, Panicked, Succeeded, TimedOut};
-        let [a, b, c, d, e, f, g] =
-            [Succeeded, Failed, Panicked, TimedOut, Interrupted, Cancelled, Disabled]
-                .map(Outcome::as_str);
-        [a, b, c, d, e, f, g, "running", "unknown", "orphaned", "missed", "misfired", "gap"]
-    }
-
-    /// Returns `orphaned`.
-    #[must_use]
-    pub fn orphaned() -> Self {
-        Self::new("orphaned")
-    }
-
-    /// Returns `missed`.
-    #[must_use]
-    pub fn missed() -> Self {
-        Self::new("missed")
-    }
-
-    /// Returns `misfired`.
-    #[must_use]
-    pub fn misfired() -> Self {
-        Self::new("misfired")
-    }
-
-    /// Returns `gap`.
-    #[must_use]
-    pub fn gap() -> Self {
-        Self::new("gap")
-    }
-
-    /// Returns the word.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<Outcome> for FireOutcome {
-    fn from(outcome: Outcome) -> Self {
-        Self::new(outcome.as_str())
-    }
-}
-
-impl fmt::Display for FireOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
+use crate::FireOutcome;
 
 /// All known facts about one fire of one item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,6 +17,18 @@ pub(crate) struct FireFacts {
     pub(crate) missed: Option<MissedFacts>,
     pub(crate) misfired: bool,
     pub(crate) gap: Option<GapFacts>,
+    /// Completed run with the smallest token.
+    pub(crate) first_completed: Option<RunKey>,
+    /// Completed run with the greatest token. It differs from the first one if the fire ran twice.
+    pub(crate) last_completed: Option<RunKey>,
+}
+
+/// Identity of a run of a fire. The instance distinguishes unmonitored runs, which have no token.
+// The derived order decides the merge: the field order matters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RunKey {
+    pub(crate) token: i64,
+    pub(crate) instance: String,
 }
 
 /// A gap that begins with this fire.
@@ -166,7 +80,21 @@ impl FireFacts {
             missed: self.missed.max(other.missed),
             misfired: self.misfired || other.misfired,
             gap: self.gap.max(other.gap),
+            first_completed: [self.first_completed, other.first_completed]
+                .into_iter()
+                .flatten()
+                .min(),
+            last_completed: self.last_completed.max(other.last_completed),
         }
+    }
+
+    /// Adds the end of a run, unless it is one after which the fire still has to be run.
+    pub(crate) fn with_end(self, token: i64, instance: &str, outcome: Outcome) -> Self {
+        if matches!(outcome, Outcome::Interrupted | Outcome::Disabled) {
+            return self;
+        }
+        let key = Some(RunKey { token, instance: instance.to_owned() });
+        self.merge(Self { first_completed: key.clone(), last_completed: key, ..Self::default() })
     }
 
     /// Returns the outcome that follows from all facts, and its reason if there is one.
@@ -194,12 +122,13 @@ impl FireFacts {
 
 impl OrphanFacts {
     fn outcome(&self) -> (FireOutcome, Option<String>) {
-        let next = if self.failover {
-            "another instance takes the run over"
+        // Without failover the run ends, and the record of the item has this outcome.
+        let (outcome, next) = if self.failover {
+            (FireOutcome::orphaned(), "another instance takes the run over")
         } else {
-            "the run is not taken over"
+            (FireOutcome::new(Outcome::Interrupted.as_str()), "the run is not taken over")
         };
-        (FireOutcome::orphaned(), Some(format!("the holder {} is gone; {next}", self.holder)))
+        (outcome, Some(format!("the holder {} is gone; {next}", self.holder)))
     }
 }
 
@@ -260,13 +189,17 @@ mod tests {
         let orphan =
             orphan.prop_map(|(at_ms, holder, failover)| OrphanFacts { at_ms, holder, failover });
         let missed = (0..3_i64, word()).prop_map(|(at_ms, reason)| MissedFacts { at_ms, reason });
-        (of(run()), of(orphan), of(missed), any::<bool>(), of(0..3_i64)).prop_map(
-            |(run, orphan, missed, misfired, gap)| FireFacts {
+        let key =
+            || of((0..3_i64, word()).prop_map(|(token, instance)| RunKey { token, instance }));
+        (of(run()), of(orphan), of(missed), any::<bool>(), of(0..3_i64), key(), key()).prop_map(
+            |(run, orphan, missed, misfired, gap, first_completed, last_completed)| FireFacts {
                 run,
                 orphan,
                 missed,
                 misfired,
                 gap: gap.map(|until_ms| GapFacts { until_ms, count: Some(until_ms) }),
+                first_completed,
+                last_completed,
             },
         )
     }
@@ -281,6 +214,20 @@ mod tests {
             prop_assert_eq!(&left, &c.merge(b.merge(a.clone())));
             prop_assert_eq!(&a, &a.clone().merge(a.clone()), "a repeated fact changed the result");
         }
+    }
+
+    #[test]
+    fn two_completed_runs_of_a_fire_are_both_kept() {
+        let ended =
+            |token, instance, outcome| FireFacts::default().with_end(token, instance, outcome);
+        let runs = [
+            ended(2, "b", Outcome::Failed),
+            ended(1, "a", Outcome::Succeeded),
+            ended(3, "c", Outcome::Interrupted),
+        ];
+        let all = runs.into_iter().reduce(FireFacts::merge).unwrap();
+        let key = |token, instance: &str| Some(RunKey { token, instance: instance.to_owned() });
+        assert_eq!((all.first_completed, all.last_completed), (key(1, "a"), key(2, "b")));
     }
 
     fn run_of(token: i64, instance: &str, settled: Option<&str>) -> FireFacts {
@@ -328,7 +275,7 @@ mod tests {
             (
                 "holder lost without failover",
                 vec![orphan("a", false)],
-                "orphaned",
+                "interrupted",
                 Some("the holder a is gone; the run is not taken over"),
             ),
             (

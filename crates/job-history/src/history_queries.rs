@@ -6,7 +6,7 @@ use crate::query::{
     DropRecord, EventCursor, EventPage, EventQuery, FireCursor, FirePage, FireQuery, MAX_PAGE,
     OutcomeCount,
 };
-use crate::store::{Fault, Table};
+use crate::store::{Fault, Order, Table};
 use crate::{Error, History, Result};
 
 impl History {
@@ -43,7 +43,7 @@ impl History {
         after: Option<&FireCursor>,
     ) -> Result<FirePage> {
         let limit = checked_limit(limit)?;
-        self.with_public_error(self.store.fires(query, limit, after).await)
+        self.with_public_error(self.store.fires(query, limit, Order::LatestFirst, after).await)
     }
 
     /// Returns the number of fires by job and outcome.
@@ -110,7 +110,7 @@ impl History {
         Ok(total)
     }
 
-    fn with_public_error<T>(&self, result: Result<T, Fault>) -> Result<T> {
+    pub(crate) fn with_public_error<T>(&self, result: Result<T, Fault>) -> Result<T> {
         result.map_err(|fault| self.store.error(&fault))
     }
 }

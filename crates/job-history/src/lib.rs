@@ -3,6 +3,7 @@
 mod entry;
 mod error;
 mod fire_facts;
+mod fire_outcome;
 #[cfg(all(test, feature = "sqlite"))]
 mod full_disk;
 mod history;
@@ -14,14 +15,18 @@ mod queue;
 mod store;
 mod store_url;
 mod text;
+#[cfg(feature = "verify")]
+mod verify;
 mod writer;
 
 pub use error::{Error, Result};
-pub use fire_facts::FireOutcome;
+pub use fire_outcome::FireOutcome;
 pub use history::{History, HistoryStats};
 pub use options::HistoryOptions;
 pub use query::{
-    DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor, FirePage, FireQuery,
-    FireRecord, InvalidCursor, OutcomeCount,
+    CompletedRun, DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor,
+    FirePage, FireQuery, FireRecord, InvalidCursor, OutcomeCount,
 };
 pub use queue::HistorySubscriber;
+#[cfg(feature = "verify")]
+pub use verify::{JudgedFire, UnjudgedPeriod, Verdict, VerdictCounts, Verification, VerifyQuery};

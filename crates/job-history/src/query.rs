@@ -31,6 +31,10 @@ pub struct FireQuery {
     pub(crate) until: Option<Timestamp>,
     pub(crate) outcome: Option<FireOutcome>,
     pub(crate) instance: Option<InstanceId>,
+    /// Selects fires with a run.
+    pub(crate) has_run: bool,
+    /// Selects fires whose gap lasts beyond this time.
+    pub(crate) gap_beyond: Option<Timestamp>,
 }
 
 impl FireQuery {
@@ -108,6 +112,24 @@ pub struct FireRecord {
     pub gap_until: Option<Timestamp>,
     /// Number of fires of that gap, including this one; `None` if unknown.
     pub gap_count: Option<u32>,
+    /// True if the run of `former_holder` waits for a takeover, or waited for one that is recorded
+    /// here.
+    pub failover: bool,
+    /// Completed run with the smallest token. `None` if no run is completed, or a version before
+    /// 0.2 has written the row.
+    pub first_completed: Option<CompletedRun>,
+    /// Completed run with the greatest token. It differs from the first one if the fire ran twice.
+    pub last_completed: Option<CompletedRun>,
+}
+
+/// A run whose code has ended with an outcome other than `interrupted`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompletedRun {
+    /// Fencing token; 0 without monitoring.
+    pub token: FencingToken,
+    /// Instance that ran it.
+    pub instance: InstanceId,
 }
 
 /// End of a page of fires. Its text can be parsed again, such as for an address.

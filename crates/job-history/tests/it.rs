@@ -7,3 +7,4 @@ mod postgres;
 mod scheduler;
 mod sqlite;
 mod support;
+mod verify;

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 /// Subscriber that keeps all records and reports.
 #[derive(Clone, Default)]
-struct RecordingSubscriber {
+pub(crate) struct RecordingSubscriber {
     records: Arc<Mutex<Vec<JobRecord>>>,
     reports: Arc<Mutex<Vec<RunReport>>>,
     count: Arc<watch::Sender<usize>>,
@@ -53,10 +53,10 @@ struct TestInstance {
     scheduler: Scheduler,
 }
 
-struct Cluster {
-    registry: MemoryRegistry,
-    clock: Arc<TokioClock>,
-    recorded: RecordingSubscriber,
+pub(crate) struct Cluster {
+    pub(crate) registry: MemoryRegistry,
+    pub(crate) clock: Arc<TokioClock>,
+    pub(crate) recorded: RecordingSubscriber,
 }
 
 impl Cluster {
@@ -101,7 +101,7 @@ impl Cluster {
 }
 
 /// Plays a cluster of two instances, one of which dies during a run.
-async fn play(cluster: &Cluster, history: &History) {
+pub(crate) async fn play(cluster: &Cluster, history: &History) {
     let config = || {
         JobBuilder::new("job", 4)
             .cron("0/10 * * * * ?")

@@ -16,7 +16,7 @@ mod stored;
 pub use allow::Allow;
 pub use dataflow::{Dataflow, DataflowJob, Progress, ProgressBoard, Streaming};
 #[cfg(unix)]
-pub use file::{DeclaredJob, JobFile, JobFileError};
+pub use file::{DeclaredJob, DuplicateJob, FileChecks, JobFile, JobFileError, declared_configs};
 #[cfg(feature = "http")]
 pub use http::{Http, HttpError, HttpJob};
 pub use outbound::{Invalid, SecretError, SecretText};

@@ -6,7 +6,7 @@ use crate::support;
 use std::time::Duration;
 
 use coordination::encode_config;
-use job_types::{Allow, JobFile, Script, StoredJob};
+use job_types::{Allow, DeclaredJob, FileChecks, Invalid, JobFile, Script, StoredJob};
 use lite::{
     Dialect, JavaFields, JavaJobType, JavaSettings, JobBuilder, JobConfig, MaxTimeDiff, Outcome,
 };
@@ -29,6 +29,7 @@ job_parameter = "full"
 cron = "0 0 3 * * ?"
 time_zone = "Asia/Shanghai"
 excluded_days = "SAT..SUN"
+excluded_times = "22:00..24:00 # backup"
 not_before = "2026-01-01T00:00:00Z"
 not_after = "2099-12-24T09:00:00"
 repeated_hour = "both"
@@ -91,6 +92,7 @@ jobs:
   cron: 0 0 3 * * ?
   time_zone: Asia/Shanghai
   excluded_days: SAT..SUN
+  excluded_times: "22:00..24:00 # backup"
   not_before: 2026-01-01T00:00:00Z
   not_after: "2099-12-24T09:00:00"
   repeated_hour: both
@@ -133,6 +135,150 @@ jobs:
   stored: true
 "#;
 
+/// A file with mistakes of all kinds: types, unknown keys, values, and parts that are missing.
+const MISTAKES: &str = r#"registry = ""
+[[jobs]]
+name = "a/b"
+sharding_total_count = "two"
+crom = "0 0 3 * * ?"
+timeout = 5
+retry = { max_attempts = 1, first_delay = "soon" }
+script = { command = 5, grace = "x", context = "none" }
+[[jobs]]
+sharding_total_count = 0
+time_zone = "Mars/Phobos"
+cron = "0 0 3 * * ?"
+[[jobs]]
+name = "good"
+sharding_total_count = 1
+script = { shell = "true" }
+[[jobs]]
+name = "good"
+sharding_total_count = 1
+script = { shell = "true" }
+error_handlers = [{ kind = "log", url = "https://example.com" }, { kind = "none" }]
+"#;
+
+#[test]
+fn all_mistakes_of_a_file_are_found_at_once() {
+    let error = JobFile::from_toml(MISTAKES).unwrap_err();
+    let lines: Vec<String> = error.each().map(ToString::to_string).collect();
+    let expected = [
+        "line 1: registry is empty; ",
+        "line 3: job \"a/b\": name is \"a/b\"; ",
+        "line 4: job \"a/b\": sharding_total_count is \"two\"; valid is a whole number from 1 to 100000",
+        "line 5: job \"a/b\": crom is an unknown key; did you mean cron?",
+        "line 6: job \"a/b\": timeout is 5; ",
+        "line 7: job \"a/b\": retry.first_delay is \"soon\"; ",
+        "line 7: job \"a/b\": retry.max_attempts is 1; ",
+        "line 8: job \"a/b\": script.command is 5; ",
+        "line 8: job \"a/b\": script.grace is \"x\"; ",
+        "line 9: job \"jobs[1]\": name is missing; ",
+        "line 9: job \"jobs[1]\": the job type is missing; ",
+        "line 10: job \"jobs[1]\": sharding_total_count is 0; ",
+        "line 11: job \"jobs[1]\": time_zone is \"Mars/Phobos\"; ",
+        "line 18: job \"good\": name is \"good\", which the job in line 13 has; ",
+        "line 21: job \"good\": error_handlers[0].url is set; ",
+        "line 21: job \"good\": error_handlers[1].kind is \"none\"; ",
+    ];
+    for (n, begin) in expected.iter().enumerate() {
+        assert!(lines.get(n).is_some_and(|line| line.starts_with(begin)), "{begin}: {lines:#?}");
+    }
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    assert_eq!(error.to_string(), lines.join("\n"));
+}
+
+#[test]
+fn number_of_reported_mistakes_is_bounded() {
+    let job = "[[jobs]]\nname = 'a'\nsharding_total_count = 0\nstored = true\ntimeout = 1\n";
+    let error = JobFile::from_toml(&job.repeat(500)).unwrap_err();
+    assert_eq!(error.each().count(), 100);
+}
+
+#[test]
+fn checks_of_a_program_are_reported_with_the_other_mistakes() {
+    struct NoRegistry;
+    impl FileChecks for NoRegistry {
+        fn registry(&self, address: &str) -> Result<(), String> {
+            Err(format!("{address:?} is not supported"))
+        }
+
+        fn job(&self, job: &DeclaredJob) -> Result<(), Invalid> {
+            match job.config().strategy.as_str() {
+                "" => Ok(()),
+                name => Err(Invalid::new("strategy", format!("{name:?}"), "none")),
+            }
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.toml");
+    let job = |n, more| format!("[[jobs]]\nname = 'j{n}'\nsharding_total_count = 1\n{more}\n");
+    let text = format!(
+        "registry = 'memory:'\n{}{}",
+        job(1, "strategy = 'X'\nstored = true"),
+        job(2, "strategy = 'Y'\ncrom = ''\nscript = { command = '/no/such/tool' }")
+    );
+    std::fs::write(&path, text).unwrap();
+    let error = JobFile::read_checked(&path, &NoRegistry).unwrap_err();
+    let lines: Vec<String> = error.each().map(ToString::to_string).collect();
+    let expected = [
+        "line 1: registry: \"memory:\" is not supported",
+        "line 5: job \"j1\": strategy is \"X\"; valid is none",
+        "line 10: job \"j2\": strategy is \"Y\"; valid is none",
+        "line 11: job \"j2\": crom is an unknown key; did you mean cron?",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn contents_of_a_calendar_file_are_stored_and_its_path_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jobs.toml");
+    let read = |lines: &str| {
+        let job = "[[jobs]]\nname = \"report\"\nsharding_total_count = 1\nstored = true\n\
+                   cron = \"0 0 3 * * ?\"\n";
+        std::fs::write(&path, format!("{job}{lines}")).unwrap();
+        JobFile::read(&path)
+    };
+    let calendar = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Holiday\r\nDTSTART:20261224\r\n\
+                    END:VEVENT\r\nEND:VCALENDAR\r\n";
+    std::fs::write(folder.path().join("holidays.ics"), calendar).unwrap();
+    let rows = [
+        ("excluded_times_file = \"holidays.ics\"", calendar.to_owned()),
+        (
+            "excluded_times = \"22:00..24:00\"\nexcluded_times_file = \"holidays.ics\"",
+            format!("22:00..24:00\n{calendar}"),
+        ),
+    ];
+    for (lines, expected) in rows {
+        let file = read(lines).unwrap();
+        assert_eq!(file.jobs()[0].config().excluded_times.as_deref(), Some(&*expected), "{lines}");
+    }
+
+    // A text that another host has sent must not make this process read a file.
+    let sent = std::fs::read_to_string(&path).unwrap();
+    let path = folder.path().join("holidays.ics");
+    let sent = sent.replace("holidays.ics", path.to_str().unwrap());
+    for parsed in [JobFile::from_toml(&sent), JobFile::from_named("jobs.toml", &sent)] {
+        let error = parsed.unwrap_err().to_string();
+        assert!(error.contains("only a job file on this host may name a file"), "{error}");
+    }
+
+    std::fs::write(folder.path().join("broken.ics"), calendar.replace("20261224", "x")).unwrap();
+    std::fs::write(folder.path().join("long.ics"), "12:00..13:00\n".repeat(6_000)).unwrap();
+    std::fs::write(folder.path().join("latin.ics"), b"12:00..13:00 # caf\xe9").unwrap();
+    let rows = [
+        ("none.ics", "excluded_times_file is \"none.ics\"; valid is a file of UTF-8"),
+        ("latin.ics", "excluded_times_file is \"latin.ics\"; valid is a file of UTF-8"),
+        ("broken.ics", "`Holiday` has DTSTART \"x\""),
+        ("long.ics", "`65537 bytes` exceed the maximum of 65536"),
+    ];
+    for (name, part) in rows {
+        let error = read(&format!("excluded_times_file = \"{name}\"")).unwrap_err().to_string();
+        assert!(error.contains(part), "{name}: {error}");
+    }
+}
+
 #[test]
 fn toml_and_yaml_declare_the_same_jobs() {
     let expected = JobBuilder::new("backup", 2)
@@ -141,6 +287,7 @@ fn toml_and_yaml_declare_the_same_jobs() {
         .cron("0 0 3 * * ?")
         .time_zone("Asia/Shanghai")
         .excluded_days("SAT..SUN")
+        .excluded_times("22:00..24:00 # backup")
         .not_before("2026-01-01T00:00:00Z")
         .not_after("2099-12-24T09:00:00")
         .repeated_hour("both")

@@ -311,6 +311,7 @@ fn schedule_text(config: &JobConfig) -> String {
     let parts = [cron, time_zone, excluded_days];
     let mut text = parts.map(|part| part.as_deref().unwrap_or_default()).join("|");
     let later = [
+        ("excluded_times", &config.excluded_times),
         ("not_before", not_before),
         ("not_after", not_after),
         ("repeated_hour", &config.repeated_hour),

@@ -88,6 +88,7 @@ fn texts_of(config: &JobConfig) -> ScheduleTexts<'_> {
     texts.cron = config.cron.as_deref();
     texts.time_zone = config.time_zone.as_deref();
     texts.excluded_days = config.excluded_days.as_deref();
+    texts.excluded_times = config.excluded_times.as_deref();
     texts.not_before = config.not_before.as_deref();
     texts.not_after = config.not_after.as_deref();
     texts.repeated_hour = config.repeated_hour.as_deref();

@@ -86,20 +86,17 @@ async fn assert_no_miss(mut events: JobEvents) {
     }
 }
 
-/// In this zone midnight is half an hour after noon in UTC, when the test begins, and 1 March is a
-/// Friday.
-#[tokio::test(start_paused = true)]
-async fn an_excluded_day_has_no_fires_and_none_is_missed() {
+/// Runs a job that fires every ten minutes from noon in UTC on, for 89 000 s, of which the day from
+/// 12:30 on is excluded. In this zone that is a day from midnight on: Friday, 1 March.
+async fn assert_day_is_excluded(exclude: impl FnOnce(JobBuilder) -> JobBuilder) {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let runs = Runs::default();
     let config = JobBuilder::new("job", 1)
         .cron("0 0/10 * * * ?")
         .time_zone("GMT+11:30")
-        .excluded_days("FRI,12-25")
-        .catch_up(Duration::from_secs(2 * 86_400), 500)
-        .build()
-        .unwrap();
+        .catch_up(Duration::from_secs(2 * 86_400), 500);
+    let config = exclude(config).build().unwrap();
     let handle = member.scheduler.schedule(config, runs.job()).await.unwrap();
     within("joining", handle.joined()).await.unwrap();
     let events = handle.events();
@@ -115,6 +112,24 @@ async fn an_excluded_day_has_no_fires_and_none_is_missed() {
     assert_eq!(fires, expected);
     within("leaving", handle.shutdown(Duration::from_secs(1))).await.unwrap();
     assert_no_miss(events).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_excluded_day_has_no_fires_and_none_is_missed() {
+    assert_day_is_excluded(|job| job.excluded_days("FRI,12-25")).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn excluded_times_have_no_fires_and_none_is_missed() {
+    let texts = [
+        "FRI 00:00..12:00 # morning; FRI 12:00..24:00 # evening",
+        "2024-03-01T00:00..2024-03-02T00:00 # freeze",
+        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Holiday\nDTSTART:20240229T123000Z\nDURATION:P1D\n\
+         END:VEVENT\nEND:VCALENDAR",
+    ];
+    for text in texts {
+        assert_day_is_excluded(|job| job.excluded_times(text)).await;
+    }
 }
 
 /// The test begins at noon. Each second fire of the interval is one of the expression, too.

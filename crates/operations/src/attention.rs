@@ -50,8 +50,10 @@ pub enum Attention {
     NoInstance,
     /// An item has no live owner, for longer than a resharding takes.
     Resharding,
-    /// A server with live instances is paused.
+    /// All servers with live instances are paused, or some are and the others are disabled.
     Paused,
+    /// Some servers with live instances are paused, and at least one is enabled.
+    PartlyPaused,
 }
 
 /// Returns the most urgent reason why an operator should look at a job; `None` if there is none.
@@ -80,7 +82,7 @@ pub fn attention(job: &JobBrief, since_ms: i64, now_ms: i64) -> Option<Attention
         JobState::NoInstance => Some(Attention::NoInstance),
         JobState::Paused => Some(Attention::Paused),
         JobState::Disabled => None,
-        JobState::Ok => (job.paused_servers > 0).then_some(Attention::Paused),
+        JobState::Ok => (job.paused_servers > 0).then_some(Attention::PartlyPaused),
     };
     let invalid = job.config_fault.is_some().then_some(Attention::InvalidConfig);
     let late = lateness_ms(job, now_ms).map(|_| Attention::Late);

@@ -214,6 +214,14 @@ impl Planned {
         AuditRecord::list(self.done.iter().map(|(target, _)| target.as_str()))
     }
 
+    /// Returns the effect for the audit record, shortened to its limit. Targets with the same
+    /// effect as the one before them do not repeat it.
+    pub(crate) fn effect(&self) -> String {
+        let mut effects: Vec<&str> = self.done.iter().map(|(_, what)| what.as_str()).collect();
+        effects.dedup();
+        AuditRecord::text(&effects.join("; "))
+    }
+
     pub(crate) fn report(self, job: &JobName, record: Option<AuditRecord>) -> Report {
         let entry = |(target, what)| Entry { job: job.to_string(), target, what, as_wanted: false };
         let kept = self.kept.into_iter().map(|kept| Entry { as_wanted: true, ..entry(kept) });

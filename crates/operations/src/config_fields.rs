@@ -108,10 +108,11 @@ macro_rules! text {
     };
 }
 
-const FIELDS: [ConfigField; 22] = [
+const FIELDS: [ConfigField; 23] = [
     optional!(cron),
     optional!(time_zone),
     optional!(excluded_days),
+    optional!(excluded_times),
     optional!(not_before),
     optional!(not_after),
     optional!(repeated_hour),
@@ -245,6 +246,7 @@ mod tests {
         full.cron = Some("0 0 3 * * ?".to_owned());
         full.time_zone = Some("Asia/Shanghai".to_owned());
         full.excluded_days = Some("SAT".to_owned());
+        full.excluded_times = Some("22:00..06:00 # backup\nSUN".to_owned());
         full.not_before = Some("2026-01-01T00:00:00Z".to_owned());
         full.not_after = Some("2026-12-24T09:00:00".to_owned());
         full.repeated_hour = Some("both".to_owned());

@@ -1,9 +1,13 @@
 //! Next and last fires of a job.
 
+use std::fmt;
+
 use coordination::{InvalidConfig, JobConfig};
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+pub use trigger::Exclusion;
 
-use crate::schedule_of;
+use crate::{JobSnapshot, JobState, job_state, schedule_of};
 
 /// Maximum number of fires that one call computes.
 pub const MAX_FIRES: usize = 1_000;
@@ -11,7 +15,8 @@ pub const MAX_FIRES: usize = 1_000;
 /// Returns the next `n` scheduled fire times of a job after a moment, in ascending order.
 ///
 /// At most [`MAX_FIRES`] are returned; fewer if the schedule ends, and none for a job that runs on
-/// request only. Excluded days have no fires. Jitter does not change scheduled fire times.
+/// request only. Excluded days and times have no fires. Jitter does not change scheduled fire
+/// times.
 ///
 /// # Errors
 /// [`InvalidConfig`] names the fault of the schedule.
@@ -41,6 +46,63 @@ pub fn next_fires(
     let first = schedule.next_after(after);
     let all = std::iter::successors(first, |fire| schedule.next_after(*fire));
     Ok(all.take(n.min(MAX_FIRES)).collect())
+}
+
+/// Condition under which the next fire of a job is started at all. Without it, the fire is missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FireNeed {
+    /// No instance is alive.
+    WorkerStarts,
+    /// All servers with live instances are paused, or paused and disabled.
+    ServerResumed,
+    /// All servers with live instances are disabled.
+    ServerEnabled,
+    /// Instances are alive, but all of them are leaving.
+    InstanceAvailable,
+}
+
+impl fmt::Display for FireNeed {
+    /// Writes a clause: `a worker starts`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WorkerStarts => "a worker starts",
+            Self::ServerResumed => "a server is resumed",
+            Self::ServerEnabled => "a server is enabled",
+            Self::InstanceAvailable => "an instance is available",
+        })
+    }
+}
+
+impl JobState {
+    /// Returns what has to happen before the next fire, or it is missed. `None` if an instance
+    /// starts it: only then is the next fire of the schedule announced as the one of the job.
+    #[must_use]
+    pub fn fire_need(self) -> Option<FireNeed> {
+        match self {
+            Self::NoInstance | Self::Crashed => Some(FireNeed::WorkerStarts),
+            Self::Paused => Some(FireNeed::ServerResumed),
+            Self::Disabled => Some(FireNeed::ServerEnabled),
+            Self::Ok | Self::Failing | Self::Resharding => None,
+        }
+    }
+}
+
+/// Returns what has to happen before the next fire of a job, as
+/// [`JobState::fire_need`] does; a snapshot also shows instances that are leaving.
+#[must_use]
+pub fn fire_need(job: &JobSnapshot) -> Option<FireNeed> {
+    let of_state = job_state(job).fire_need();
+    of_state.or_else(|| job.available().is_empty().then_some(FireNeed::InstanceAvailable))
+}
+
+/// Returns the exclusion of the configuration that contains a moment; `None` if there is none, the
+/// job runs on request only, or its schedule is invalid.
+#[must_use]
+pub fn exclusion_at(config: &JobConfig, at: Timestamp) -> Option<Exclusion> {
+    schedule_of(config).ok()??.exclusion_at(at)
 }
 
 /// Limit of the search for the last fire: every cron expression without a year fires within it.

@@ -34,6 +34,12 @@ impl LiveServers {
         self.enabled.len() + self.paused.len() + self.disabled.len()
     }
 
+    /// Returns the number of items that instances of paused servers own: these do not start.
+    pub(crate) fn paused_items(&self, job: &JobSnapshot) -> usize {
+        let paused = self.paused.iter().flat_map(|ip| job.instances_on(ip));
+        paused.map(|id| job.tally().owned_by(id)).sum()
+    }
+
     /// Returns true if no server is enabled and at least one is paused.
     pub(crate) fn is_paused(&self) -> bool {
         self.enabled.is_empty() && !self.paused.is_empty()
@@ -46,43 +52,79 @@ pub(crate) fn held_back(job: &JobSnapshot, ip: &ServerIp) -> Option<String> {
     match job.view().server_state(ip) {
         Some(ServerState::Enabled) => None,
         Some(state) => {
-            Some(format!("{target} is {state}{}", in_brackets(last_change(job, &target))))
+            let by = job.held_by(ip).map(described).or_else(|| last_change(job, &target));
+            Some(format!("{target} is {state}{}", in_brackets(by)))
         }
         None => Some(format!("{target} has no record")),
     }
 }
 
 impl JobSnapshot {
-    /// Returns the recorded change by which a server is paused or disabled.
+    /// Returns the recorded change by which a server is paused or disabled. A pause that an
+    /// enablement has put back is that of its own record.
     ///
     /// Returns `None` for an enabled server, and if no record shows the change: Java instances and
     /// other programs write none, only the last changes of a job are kept, and a later record of
     /// many servers may not name all of them.
     #[must_use]
     pub fn held_by(&self, ip: &ServerIp) -> Option<&AuditRecord> {
-        let act = match self.view().server_state(ip)? {
-            ServerState::Paused => PAUSE,
-            ServerState::Disabled => DISABLE,
-            ServerState::Enabled => return None,
-        };
-        changes_of(self, &target_of(ip)).next().filter(|last| last.act == act)
+        let holds = Holds::of(self, ip);
+        match self.view().server_state(ip)? {
+            ServerState::Paused if holds.disablement.is_none() => holds.pause,
+            ServerState::Disabled => holds.disablement,
+            ServerState::Paused | ServerState::Enabled => None,
+        }
     }
 
     /// Returns the recorded pause of a disabled server that its disablement has replaced: the state
-    /// of a server is one value. Enabling the server does not pause it again.
+    /// of a server is one value. Enabling the server puts this pause back.
     ///
     /// Returns `None` in the cases of [`held_by`](Self::held_by).
     #[must_use]
     pub fn replaced_pause(&self, ip: &ServerIp) -> Option<&AuditRecord> {
-        self.held_by(ip).filter(|record| record.act == DISABLE)?;
-        let mut before = changes_of(self, &target_of(ip)).skip_while(|one| one.act == DISABLE);
-        before.next().filter(|last| last.act == PAUSE)
+        let holds = Holds::of(self, ip);
+        let is_disabled = self.view().server_state(ip) == Some(ServerState::Disabled);
+        holds.pause.filter(|_| is_disabled && holds.disablement.is_some())
     }
 }
 
-/// Audited operations by which a server is held back.
+/// Audited operations by which a server is held back, and the one that ends it.
 const PAUSE: &str = "pause";
 const DISABLE: &str = "disable";
+/// A disablement that is the begin of a drain.
+pub(crate) const DRAIN: &str = "drain";
+const ENABLE: &str = "enable";
+
+/// Recorded changes that hold a server back.
+#[derive(Clone, Copy, Debug, Default)]
+struct Holds<'a> {
+    /// The pause in force, or the one that the disablement has replaced.
+    pause: Option<&'a AuditRecord>,
+    disablement: Option<&'a AuditRecord>,
+}
+
+impl<'a> Holds<'a> {
+    fn of(job: &'a JobSnapshot, ip: &ServerIp) -> Self {
+        let mut changes: Vec<_> = changes_of(job, &target_of(ip)).collect();
+        changes.reverse();
+        changes.into_iter().fold(Self::default(), Self::after)
+    }
+
+    fn after(self, change: &'a AuditRecord) -> Self {
+        match change.act.as_str() {
+            PAUSE => Self { pause: Some(change), disablement: None },
+            DISABLE | DRAIN => Self {
+                // A disabled server is not disabled again. So after an earlier disablement, another
+                // program has enabled it, which ended the pause.
+                pause: self.pause.filter(|_| self.disablement.is_none()),
+                disablement: Some(change),
+            },
+            // It puts the replaced pause back. Enabling a paused server ends the pause.
+            ENABLE if self.disablement.is_some() => Self { disablement: None, ..self },
+            _ => Self::default(),
+        }
+    }
+}
 
 fn target_of(ip: &ServerIp) -> String {
     format!("server {ip}")

@@ -5,6 +5,7 @@ mod attention;
 mod audit_targets;
 mod change;
 mod config_fields;
+mod config_periods;
 mod doctor;
 mod error;
 mod fires;
@@ -26,9 +27,9 @@ mod why;
 mod wildcard;
 
 pub use act::{
-    Change, DrainMode, Drained, FieldChange, ItemRun, JobAction, Removal, RemovalPreview,
-    RequestedRun, RunsToCancel, Scope, StoredConfig, Triggered, Updated, differences, preview,
-    removal_preview,
+    Change, DrainMode, Drained, DrainedJob, DrainedServer, FieldChange, ItemRun, JobAction,
+    Removal, RemovalPreview, RequestedRun, RunsToCancel, Scope, StoredConfig, Triggered, Updated,
+    differences, preview, removal_preview,
 };
 pub use attention::{
     Attention, DueFire, LATE_GRACE_MS, RESHARDING_GRACE_MS, attention, due_fire, first_due_fire,
@@ -37,9 +38,10 @@ pub use attention::{
 pub use audit_targets::AuditTargets;
 pub use change::{By, Entry, Recorded, Report};
 pub use config_fields::ConfigField;
+pub use config_periods::{ConfigPeriod, config_periods};
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};
-pub use fires::{MAX_FIRES, next_fires};
+pub use fires::{Exclusion, FireNeed, MAX_FIRES, exclusion_at, fire_need, next_fires};
 pub use live::{Freshness, JobLine, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;
 pub use plan::{MovePlan, PlannedMove, WhatIf, plan_moves};

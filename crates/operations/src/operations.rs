@@ -154,6 +154,14 @@ impl Operations {
         self.reader.job(job).await
     }
 
+    /// Reads the names of all jobs. A name may be that of nodes without a configuration.
+    ///
+    /// # Errors
+    /// As [`namespace`](Self::namespace).
+    pub async fn job_names(&self) -> Result<Vec<String>> {
+        self.reader.names().await
+    }
+
     /// Reads all jobs, each as of one moment. A job that cannot be read is listed as unread, with
     /// the reason.
     ///
@@ -213,6 +221,7 @@ impl Operations {
                 why: by.why().to_owned(),
                 act: act.to_owned(),
                 target: planned.target(),
+                what: planned.effect(),
             };
             if self.stores_audit {
                 planned.steps.push(audited(&snapshot, &record)?);

@@ -16,4 +16,7 @@ pub(crate) struct AuditRecord {
     act: String,
     /// Servers, instances or items that were changed, as text.
     target: String,
+    /// Effect on the targets, with the old and the new value of each changed field; masked where a
+    /// value may be a secret. Empty in records of earlier versions.
+    what: String,
 }

@@ -199,8 +199,12 @@ impl Tally {
 
     /// Returns the number of items whose owner is registered.
     pub(crate) fn owned_by_live(&self, view: &JobView) -> usize {
-        let owned = |id| self.owned.get(id).copied().unwrap_or_default();
-        view.instances().map(owned).sum()
+        view.instances().map(|id| self.owned_by(id)).sum()
+    }
+
+    /// Returns the number of items that an instance owns, whether it lives or not.
+    pub(crate) fn owned_by(&self, id: &InstanceId) -> usize {
+        self.owned.get(id).copied().unwrap_or_default()
     }
 
     fn fires(&mut self, chance: Chance) -> (&mut BTreeMap<i64, usize>, i64) {

@@ -213,7 +213,7 @@ fn jobs_need_attention_for_the_most_urgent_reason() {
             "one paused",
             owned(Case::idle()).set("/job/servers/10.0.0.2", "PAUSED"),
             in_time,
-            Some(Attention::Paused),
+            Some(Attention::PartlyPaused),
         ),
         (
             "unreadable",

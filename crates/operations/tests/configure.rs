@@ -37,6 +37,31 @@ async fn update_conflicts_when_revision_is_stale() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn audit_record_has_short_old_and_new_values_without_secrets() {
+    let world = World::new();
+    let config = JobConfig::new(job(), 2).with(|it| {
+        it.job_parameter = "old".into();
+        it.unknown = vec![("token".into(), "\"hunter2\"".into())];
+    });
+    world.write(&[("/job/config", &coordination::encode_config(&config))], &[]).await;
+    let operations = world.operations();
+    let stored = operations.config(&job()).await.unwrap();
+    let wanted = config.with(|it| {
+        it.job_parameter = "x".repeat(1_000);
+        it.sharding_total_count = 3;
+        it.unknown = vec![("token".into(), "\"hunter3\"".into())];
+    });
+    let report = operations.update_config(&wanted, stored.revision, &by()).await.unwrap().report;
+    let what = world.now().audit().next_back().unwrap().what.clone();
+    let head = "x".repeat(79);
+    let masked = "unknown_fields: [token], values not shown -> [token], values not shown";
+    let expected = format!(
+        "sharding_total_count: 2 -> 3; job_parameter: \"old\" -> \"{head}… (1002 bytes); {masked}"
+    );
+    assert_eq!((&what, &what), (&expected, &report.done[0].what));
+}
+
+#[tokio::test(start_paused = true)]
 async fn replaced_configuration_is_kept_and_restored() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
@@ -250,4 +275,28 @@ fn secret_fields_are_compared_but_masked() {
         shown,
         [job_type, "java_monitor_port: 7 -> 8", &format!("java_props: {names} -> {names}")]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn periods_of_configurations_show_replacements_without_a_log() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let stored = operations.config(&job()).await.unwrap();
+    let wanted = stored.config.unwrap().with(|it| it.sharding_total_count = 6);
+    operations.update_config(&wanted, stored.revision, &by()).await.unwrap();
+    let items = |job: &operations::JobSnapshot| -> Vec<_> {
+        let periods = operations::config_periods(job).into_iter();
+        let items = periods.map(|period| {
+            let config = period.config.ok().map(|config| config.sharding_total_count);
+            (config, period.doubt.is_some())
+        });
+        items.collect()
+    };
+    assert_eq!(items(&world.now()), [(Some(4), false), (Some(6), false)]);
+
+    let document = world.stored("/job/config").unwrap();
+    world.replace("/job/config", &document).await;
+    let (before, present) = (None, (Some(6), true));
+    assert_eq!(items(&world.now()), [(before, true), present]);
 }

@@ -4,9 +4,9 @@ use crate::support;
 
 use std::time::Duration;
 
-use coordination::{Dialect, JobName, NodeKind, RequestParameter, ServerState};
+use coordination::{AuditRecord, Dialect, JobName, NodeKind, RequestParameter, ServerState};
 use operations::{
-    DrainMode, Error, ItemRun, JobState, Scope, ServerPattern, item_briefs, job_state,
+    By, DrainMode, Error, ItemRun, JobState, Scope, ServerPattern, item_briefs, job_state,
 };
 use reg_center::memory::WriteFault;
 use reg_center::{Lifetime, MemoryCenter, NodePath, RegistryCenter, Txn};
@@ -38,42 +38,76 @@ async fn disabled_server_loses_its_items_until_enabled() {
 
     operations.enable(&scope, &by()).await.unwrap();
     let after = world.until("both to share again", |job| shared_by(job, &[1, 2])).await;
-    let recorded: Vec<_> = after.audit().map(|r| (&*r.who, &*r.why, &*r.act, &*r.target)).collect();
+    let fields = |r: &AuditRecord| [&r.who, &r.why, &r.act, &r.target, &r.what].map(String::clone);
+    let recorded: Vec<_> = after.audit().map(fields).collect();
     let expected = [
-        ("anna", "release 12", "disable", "server 10.0.0.1"),
-        ("anna", "release 12", "enable", "server 10.0.0.1"),
+        ["anna", "release 12", "disable", "server 10.0.0.1", "disabled; it was enabled"],
+        ["anna", "release 12", "enable", "server 10.0.0.1", "enabled; it was disabled"],
     ];
     assert_eq!(recorded, expected, "only changes are recorded");
 }
 
 #[tokio::test(start_paused = true)]
-async fn disabling_and_enabling_a_paused_server_names_the_lost_pause() {
+async fn enabling_puts_a_replaced_pause_back() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     let operations = world.operations();
     let scope = Scope::of_both(job(), ip(1));
+    let bob = By::new("bob", "new disk").unwrap();
     operations.pause(&scope, &by()).await.unwrap();
     let held = world.now().held_by(&ip(1)).cloned().unwrap();
     assert_eq!((&*held.act, &*held.who, &*held.why), ("pause", "anna", "release 12"));
     assert_eq!(world.now().replaced_pause(&ip(1)), None, "it is still paused");
 
-    let report = operations.disable(&scope, &by()).await.unwrap();
-    let what = "disabled; it was paused, and enabling it will not pause it again";
-    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", what)]);
-    assert_eq!(world.now().held_by(&ip(1)).unwrap().act, "disable");
-    assert_eq!(world.now().replaced_pause(&ip(1)), Some(&held));
-    let report = operations.enable(&scope, &by()).await.unwrap();
-    let what = "enabled; it was disabled, and paused before (pause by anna at \
-                2024-02-29T12:00:00Z: release 12): pause it again if needed";
-    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", what)]);
+    // The pause returns after each disablement.
+    for act in ["disable", "drain"] {
+        let report = match act {
+            "drain" => operations.begin_drain(&scope, &bob).await.unwrap(),
+            _ => operations.disable(&scope, &bob).await.unwrap(),
+        };
+        let what = "disabled; it was paused, and enabling it will pause it again";
+        assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", what)]);
+        assert_eq!(world.now().held_by(&ip(1)).unwrap().act, act);
+        assert_eq!(world.now().replaced_pause(&ip(1)), Some(&held));
+        let report = operations.enable(&scope, &bob).await.unwrap();
+        let what = "paused again: the pause by anna at 2024-02-29T12:00:00Z: release 12";
+        assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", what)]);
+        assert_eq!(world.stored("/job/servers/10.0.0.1").as_deref(), Some("PAUSED"));
+        assert_eq!(world.now().held_by(&ip(1)), Some(&held), "author and reason stay");
+        assert_eq!(job_state(&world.now()), JobState::Paused);
+    }
+    let report = operations.enable(&scope, &bob).await.unwrap();
+    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", "enabled; it was paused")]);
 
     assert_eq!(world.now().held_by(&ip(1)), None);
     operations.disable(&scope, &by()).await.unwrap();
-    assert_eq!(world.now().replaced_pause(&ip(1)), None, "it was enabled in between");
+    assert_eq!(world.now().replaced_pause(&ip(1)), None, "the pause had ended");
+    let report = operations.enable(&scope, &by()).await.unwrap();
+    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", "enabled; it was disabled")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn enabling_pauses_nothing_without_a_record_of_the_pause() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let scope = Scope::of_both(job(), ip(1));
     // Other programs change the node without a record.
-    operations.enable(&scope, &by()).await.unwrap();
-    world.replace("/job/servers/10.0.0.1", "DISABLED").await;
+    world.replace("/job/servers/10.0.0.1", "PAUSED").await;
     assert_eq!(world.now().held_by(&ip(1)), None);
+    let report = operations.disable(&scope, &by()).await.unwrap();
+    let what = "disabled; it was paused, and enabling it will not pause it again: no record shows \
+                who paused it";
+    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", what)]);
+    operations.enable(&scope, &by()).await.unwrap();
+    assert_eq!(world.stored("/job/servers/10.0.0.1").as_deref(), Some(""));
+
+    operations.pause(&scope, &by()).await.unwrap();
+    operations.disable(&scope, &by()).await.unwrap();
+    world.replace("/job/servers/10.0.0.1", "").await;
+    assert_eq!((world.now().held_by(&ip(1)), world.now().replaced_pause(&ip(1))), (None, None));
+    operations.disable(&scope, &by()).await.unwrap();
+    assert_eq!(world.now().replaced_pause(&ip(1)), None, "another program has ended the pause");
 }
 
 #[tokio::test(start_paused = true)]
@@ -470,6 +504,9 @@ async fn server_states_are_written_in_the_dialect_of_the_job() {
         operations.disable(&scope, &by()).await.unwrap();
         assert_eq!(stored().as_deref(), Some("DISABLED"), "{dialect}");
         operations.enable(&scope, &by()).await.unwrap();
+        let comes_back = if paused.has_changed() { "PAUSED" } else { enabled };
+        assert_eq!(stored().as_deref(), Some(comes_back), "{dialect}");
+        operations.resume(&scope, &by()).await.unwrap();
         assert_eq!(stored().as_deref(), Some(enabled), "{dialect}");
     }
 }

@@ -3,7 +3,8 @@
 use crate::support;
 
 use operations::{
-    MovePlan, Scope, WhatIf, WhyNot, next_fires, plan_moves, why_item_not_running, why_not_running,
+    FireNeed, MovePlan, Scope, WhatIf, WhyNot, diagnose, next_fires, plan_moves,
+    why_item_not_running, why_not_running,
 };
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
@@ -88,30 +89,89 @@ async fn reasons_are_ordered_by_importance() {
     operations.disable_items(&job(), &items(&[3]), &by()).await.unwrap();
     operations.pause(&Scope::of_job(job()), &by()).await.unwrap();
     let said = |act: &str| format!("{act} by anna at 2024-02-29T12:00:00Z: release 12");
-    let next = WhyNot::NextFire { at_ms };
+    let next = |unless| WhyNot::NextFireMissed { at_ms, unless };
     let expected = [
         WhyNot::ItemDisabled { said: Some(said("disable items")) },
         WhyNot::OwnerHeldBack {
             owner: "10.0.0.1@-@1".into(),
             server: format!("server 10.0.0.1 is paused ({})", said("pause")),
         },
-        next.clone(),
+        next(FireNeed::ServerResumed),
     ];
     assert_eq!(why_item_not_running(&world.now(), ShardingItem::new(3), noon()), expected);
     let servers = vec![format!("server 10.0.0.1 is paused ({})", said("pause"))];
-    let paused = WhyNot::Paused { servers, all: true };
-    assert_eq!(why_not_running(&world.now(), noon()), [paused, next.clone()]);
+    let paused = WhyNot::Paused { servers, all: true, items: 4 };
+    assert_eq!(why_not_running(&world.now(), noon()), [paused, next(FireNeed::ServerResumed)]);
     let none = why_item_not_running(&world.now(), ShardingItem::new(4), noon());
     assert_eq!(none, [WhyNot::NoSuchItem]);
 
     operations.disable(&Scope::of_job(job()), &by()).await.unwrap();
     let now = world.until("no leader", |job| job.view().leader().is_none()).await;
     let servers = vec![format!("server 10.0.0.1 is disabled ({})", said("disable"))];
-    let expected = [WhyNot::NoAvailableInstance { servers }, WhyNot::NoLeader, next.clone()];
+    let expected =
+        [WhyNot::NoAvailableInstance { servers }, WhyNot::NoLeader, next(FireNeed::ServerEnabled)];
     assert_eq!(why_not_running(&now, noon()), expected);
 
     within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();
-    assert_eq!(why_not_running(&world.now(), noon()), [WhyNot::NoLiveInstance, next]);
+    assert_eq!(
+        why_not_running(&world.now(), noon()),
+        [WhyNot::NoLiveInstance, next(FireNeed::WorkerStarts)]
+    );
+}
+
+/// A record has a gap until the claim after the one that found it.
+#[tokio::test(start_paused = true)]
+async fn gap_is_a_reason_for_a_day() {
+    let world = World::new();
+    let config = coordination::encode_config(&every_ten_seconds().build().unwrap());
+    let gap = |first: i64, until: i64| {
+        let (first, until) = (noon().as_millisecond() + first, noon().as_millisecond() + until);
+        format!(
+            r#"{{"v":1,"state":"idle","token":0,"last":{until},"gaps":[{{"first":{first},"until":{until},"count":3,"config":0}}]}}"#
+        )
+    };
+    let (old, late) = (gap(-90_000, -60_000), gap(-40_000, -10_000));
+    let records = [("/job/ledger/0", &*old), ("/job/ledger/1", &late), ("/job/ledger/2", &late)];
+    let nodes = [&[("/job/config", &*config)][..], &records].concat();
+    world.write(&nodes, &[]).await;
+    let of = |items: &[u32], first: i64, until: i64| WhyNot::Gap {
+        items: items.to_vec(),
+        first_ms: noon().as_millisecond() + first,
+        until_ms: noon().as_millisecond() + until,
+        count: Some(3),
+    };
+    let gap_of =
+        |reasons: Vec<WhyNot>| reasons.into_iter().find(|why| matches!(why, WhyNot::Gap { .. }));
+    let job = world.now();
+    let shown = gap_of(why_not_running(&job, noon())).unwrap();
+    assert_eq!(shown, of(&[1, 2], -40_000, -10_000), "the latest gap, with all its items");
+    let text = "3 fires from 2024-02-29T11:59:20Z to before 2024-02-29T11:59:50Z were not run by \
+                2 items";
+    assert_eq!(shown.to_string(), text);
+    let of_item = |item, now| gap_of(why_item_not_running(&job, ShardingItem::new(item), now));
+    assert_eq!(of_item(0, noon()), Some(of(&[0], -90_000, -60_000)));
+    assert_eq!(of_item(3, noon()), None);
+    let day = jiff::SignedDuration::from_hours(24);
+    assert_eq!(of_item(0, noon() + day), None);
+    assert!(of_item(1, noon() + day - jiff::SignedDuration::from_secs(11)).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn excluded_time_is_a_reason_with_its_end_before_the_next_fire() {
+    let world = World::new();
+    let config = every_ten_seconds().excluded_times("12:00..13:00 # lunch");
+    let _member = world.member(1, config).await;
+    let now = world.until("all assigned", |job| shared_by(job, &[1])).await;
+    let one = noon().as_millisecond() + 3_600_000;
+    let excluded = WhyNot::Excluded { exclusion: "lunch".to_owned(), until_ms: Some(one) };
+    let expected = [excluded, WhyNot::NextFire { at_ms: one }];
+    assert_eq!(why_not_running(&now, noon()), expected);
+    assert_eq!(why_item_not_running(&now, ShardingItem::new(0), noon()), expected);
+    let text = "excluded: lunch until 2024-02-29T13:00:00Z";
+    assert_eq!(expected[0].to_string(), text);
+    let later = noon() + jiff::SignedDuration::from_hours(1);
+    let waits = WhyNot::WaitsForFire { at_ms: one + 10_000 };
+    assert_eq!(why_not_running(&now, later), [waits]);
 }
 
 /// Instances of other servers go on.
@@ -125,12 +185,37 @@ async fn pause_of_one_server_is_a_reason_beside_running_servers() {
     world.operations().pause(&one, &by()).await.unwrap();
     let reasons = why_not_running(&world.now(), noon());
     let said = "server 10.0.0.2 is paused (pause by anna at 2024-02-29T12:00:00Z: release 12)";
-    let expected = WhyNot::Paused { servers: vec![said.to_owned()], all: false };
+    let expected = WhyNot::Paused { servers: vec![said.to_owned()], all: false, items: 2 };
     assert_eq!(reasons[0], expected, "{reasons:?}");
+    assert!(reasons[0].to_string().contains("their items do not start"), "{}", reasons[0]);
     assert!(!reasons.iter().any(|why| matches!(why, WhyNot::WaitsForFire { .. })), "{reasons:?}");
     let brief = operations::job_brief(&world.now());
     let shown = (brief.status, brief.paused_servers, brief.live_servers);
     assert_eq!(shown, (operations::JobState::Ok, 1, 2));
+    let found = diagnose(&world.now(), None, noon());
+    assert!(found[0].text.starts_with("items of these servers do not start: "), "{found:?}");
+}
+
+/// A disablement moves the items away, and the pause that is put back does not bring them back.
+#[tokio::test(start_paused = true)]
+async fn paused_server_without_items_holds_no_item_back() {
+    let world = World::new();
+    let _members =
+        [world.member(1, every_ten_seconds()).await, world.member(2, every_ten_seconds()).await];
+    world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+    let (one, operations) = (Scope::of_both(job(), ip(2)), world.operations());
+    operations.pause(&one, &by()).await.unwrap();
+    operations.disable(&one, &by()).await.unwrap();
+    world.until("the other to own all items", |job| shared_by(job, &[1])).await;
+    operations.enable(&one, &by()).await.unwrap();
+    let reasons = why_not_running(&world.now(), noon());
+    assert!(
+        matches!(reasons[0], WhyNot::Paused { all: false, items: 0, .. })
+            && reasons[0].to_string().contains("all items start on the others"),
+        "{reasons:?}"
+    );
+    let found = diagnose(&world.now(), None, noon());
+    assert!(found[0].text.contains("all items start on the others"), "{found:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,6 +231,12 @@ async fn disabled_server_is_a_reason_beside_running_servers() {
     let expected = WhyNot::ServersDisabled { servers: vec![said.to_owned()] };
     assert_eq!(reasons[0], expected, "{reasons:?}");
     assert!(reasons[0].to_string().contains("their instances get no items"), "{reasons:?}");
+
+    world.fail(&[0]);
+    let failed = |job: &operations::JobSnapshot| operations::job_brief(job).failing_items == 1;
+    let reasons = why_not_running(&world.until("a failed run", failed).await, noon());
+    assert!(matches!(reasons[0], WhyNot::Failing { .. }), "a failure comes first: {reasons:?}");
+    assert!(reasons.contains(&expected), "{reasons:?}");
 }
 
 #[tokio::test(start_paused = true)]

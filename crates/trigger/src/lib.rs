@@ -6,6 +6,7 @@ mod cron;
 #[cfg(feature = "cron")]
 mod cron_crate;
 mod excluded_days;
+mod excluded_times;
 mod jitter;
 mod job_schedule;
 mod misfire;
@@ -20,9 +21,10 @@ pub use cron::{
 #[cfg(feature = "cron")]
 pub use cron_crate::CronCrateSchedule;
 pub use excluded_days::{ExcludedDays, ExcludedDaysError, ExcludedDaysErrorReason};
+pub use excluded_times::{ExcludedTimes, ExcludedTimesError, ExcludedTimesErrorReason};
 pub use jitter::{Jitter, JitterError};
 pub use job_schedule::{
-    InvalidScheduleText, JobSchedule, ScheduleError, ScheduleErrorReason, ScheduleRule,
+    Exclusion, InvalidScheduleText, JobSchedule, ScheduleError, ScheduleErrorReason, ScheduleRule,
     ScheduleTexts,
 };
 pub use misfire::{

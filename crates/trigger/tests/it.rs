@@ -5,11 +5,13 @@
 mod cron_crate;
 mod cron_description;
 mod cron_errors;
+mod excluded_times;
 mod golden;
 mod golden_vectors;
 mod model;
 mod prop_cron;
 mod prop_excluded_days;
+mod prop_excluded_times;
 mod prop_job_schedule;
 mod prop_misfire;
 mod prop_schedule;

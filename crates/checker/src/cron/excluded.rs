@@ -29,6 +29,15 @@ impl Excluded {
         if text.is_empty() {
             return Ok(Self::default());
         }
+        let excluded = Self::any(text)?;
+        if excluded.excludes_every_day() {
+            return Err(format!("{text:?} excludes every day of the week or of the year"));
+        }
+        Ok(excluded)
+    }
+
+    /// Parses entries that may exclude every day.
+    pub(super) fn any(text: &str) -> Result<Self, String> {
         let count = text.split(',').count();
         if count > MAX_ENTRIES {
             return Err(format!("{count} entries; valid is 1 to {MAX_ENTRIES}"));
@@ -41,11 +50,7 @@ impl Excluded {
                     format!("excluded day {entry:?} is neither a day nor a range of days")
                 })
         });
-        let excluded = Self(entries.collect::<Result<_, _>>()?);
-        if excluded.excludes_every_day() {
-            return Err(format!("{text:?} excludes every day of the week or of the year"));
-        }
-        Ok(excluded)
+        entries.collect::<Result<_, _>>().map(Self)
     }
 
     /// Returns true if the weekdays alone, or the days of the year alone, exclude every day.

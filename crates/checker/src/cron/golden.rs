@@ -102,6 +102,7 @@ fn several_rules_fire_within_a_period() {
         cron: "0 30 0 * * ?; @every 40m from 2026-03-01T00:00:00Z ; @at 2026-03-01T09:00",
         time_zone: "Asia/Shanghai",
         excluded_days: "",
+        excluded_times: "",
         not_before: "2026-02-28T16:10:00Z",
         not_after: "2026-03-01T09:20",
         repeated_hour: "",

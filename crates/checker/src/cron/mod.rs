@@ -5,7 +5,9 @@
 //! It supports lists, ranges that may wrap around, steps, names, `?`, `L`, `W` and `#`.
 
 mod day;
+mod event;
 mod excluded;
+mod excluded_times;
 mod expression;
 mod field;
 #[cfg(test)]
@@ -19,31 +21,51 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 
 use excluded::Excluded;
+use excluded_times::ExcludedTimes;
 use rule::Rule;
 
 /// Texts of a configuration that determine its fires. Empty texts are absent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Texts<'a> {
-    pub(crate) cron: &'a str,
-    pub(crate) time_zone: &'a str,
-    pub(crate) excluded_days: &'a str,
-    pub(crate) not_before: &'a str,
-    pub(crate) not_after: &'a str,
-    pub(crate) repeated_hour: &'a str,
+pub struct Texts<'a> {
+    /// Rules, separated by semicolons. Without them there is no schedule.
+    pub cron: &'a str,
+    /// IANA name, `GMT+8` or `GMT+08:00`; UTC if absent.
+    pub time_zone: &'a str,
+    /// Days without fires, such as `SAT..SUN,12-25`.
+    pub excluded_days: &'a str,
+    /// Times without fires, such as `22:00..06:00 # backup`.
+    pub excluded_times: &'a str,
+    /// Time of the first possible fire.
+    pub not_before: &'a str,
+    /// Time of the last possible fire.
+    pub not_after: &'a str,
+    /// Occurrences of a repeated time that fire: `later`, the default, or `both`.
+    pub repeated_hour: &'a str,
 }
 
-/// Rules in a time zone, with their excluded days and the period of their fires.
+/// Rules in a time zone, with their excluded days and times, and the period of their fires.
+///
+/// # Examples
+/// ```
+/// use checker::{Schedule, Texts};
+///
+/// let texts = Texts { cron: "0 0 9 * * ?", time_zone: "Asia/Shanghai", ..Texts::default() };
+/// let schedule = Schedule::parse(&texts)?.ok_or("a cron expression is a schedule")?;
+/// assert_eq!(schedule.between(0, 86_400_000).collect::<Vec<_>>(), [3_600_000]);
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Schedule {
+pub struct Schedule {
     rules: Vec<Rule>,
     zone: TimeZone,
     excluded: Excluded,
+    excluded_times: ExcludedTimes,
     /// First and last second of possible fires.
     period: RangeInclusive<i64>,
     /// Both passes of a repeated hour fire, instead of the second one alone.
     fires_twice: bool,
     /// Original texts, for comparison.
-    text: [String; 6],
+    text: [String; 7],
 }
 
 impl PartialEq for Schedule {
@@ -69,19 +91,43 @@ pub fn fires_between(cron: &str, first_ms: i64, last_ms: i64) -> Result<Vec<i64>
     Ok(schedule.iter().flat_map(|schedule| schedule.between(first_ms, last_ms)).collect())
 }
 
+/// Returns the fires of a stored configuration between two instants, both included.
+///
+/// Instants are in milliseconds since 1970 UTC. A job that runs on request only has no fires.
+///
+/// # Errors
+/// Returns a text that names the invalid field, its value and the valid values.
+///
+/// # Examples
+/// ```
+/// let config = r#"{"shardingTotalCount":1,"cron":"0/2 * * * * ?",
+///     "excludedTimes":"00:00:04..01:00 # backup"}"#;
+/// assert_eq!(checker::fires_of_config(config, 1_000, 9_000)?, [2_000]);
+/// # Ok::<(), String>(())
+/// ```
+pub fn fires_of_config(config: &str, first_ms: i64, last_ms: i64) -> Result<Vec<i64>, String> {
+    let schedule = Schedule::parse(&crate::docs::config(config)?.schedule_texts())?;
+    Ok(schedule.iter().flat_map(|schedule| schedule.between(first_ms, last_ms)).collect())
+}
+
 /// Step in seconds of the search for days without fires and for changes of the zone's offset.
 const BLOCK: i64 = 3_600;
 
 impl Schedule {
     /// Parses the texts of a configuration. Without rules there is no schedule; without a zone it
     /// is UTC.
-    pub(crate) fn parse(texts: &Texts<'_>) -> Result<Option<Self>, String> {
-        let Texts { cron, time_zone, excluded_days, not_before, not_after, repeated_hour } = *texts;
+    ///
+    /// # Errors
+    /// Returns a text that names the invalid field, its value and the valid values.
+    pub fn parse(texts: &Texts<'_>) -> Result<Option<Self>, String> {
+        let Texts { cron, time_zone, excluded_days, .. } = *texts;
+        let Texts { excluded_times, not_before, not_after, repeated_hour, .. } = *texts;
         let zone = zone_of(time_zone)?;
         if cron.trim().is_empty() {
             return Ok(None);
         }
         let excluded = Excluded::parse(excluded_days)?;
+        let times = ExcludedTimes::parse(excluded_times)?;
         let rules = cron.split(';').map(|rule| Rule::parse(rule.trim(), &zone));
         let rules = rules.collect::<Result<_, _>>()?;
         let bound = |text: &str, absent| match text {
@@ -94,9 +140,10 @@ impl Schedule {
             "both" => true,
             other => return Err(format!("repeated hour {other:?}; valid is later or both")),
         };
-        let text = [cron, time_zone, excluded_days, not_before, not_after, repeated_hour];
+        let text =
+            [cron, time_zone, excluded_days, excluded_times, not_before, not_after, repeated_hour];
         let text = text.map(str::to_owned);
-        Ok(Some(Self { rules, zone, excluded, period, fires_twice, text }))
+        Ok(Some(Self { rules, zone, excluded, excluded_times: times, period, fires_twice, text }))
     }
 
     /// Returns true if the schedule fires at this instant, in milliseconds since 1970 UTC.
@@ -106,7 +153,9 @@ impl Schedule {
     }
 
     /// Returns the fires between two instants, both included, in milliseconds since 1970 UTC.
-    pub(crate) fn between(&self, first: i64, last: i64) -> impl Iterator<Item = i64> + '_ {
+    ///
+    /// It tests every second of a day with fires, so bound the time between the instants.
+    pub fn between(&self, first: i64, last: i64) -> impl Iterator<Item = i64> + '_ {
         let (mut second, end) = (first.div_euclid(1_000), last.div_euclid(1_000));
         if first.rem_euclid(1_000) != 0 {
             second += 1;
@@ -161,16 +210,14 @@ impl Schedule {
         let wall = second + offset;
         let is_possible = self.period.contains(&second)
             && date_of(wall).is_some_and(|day| !self.excluded.has(day));
-        is_possible
-            && self.rules.iter().any(|rule| match rule {
-                Rule::Cron(expression) => {
-                    expression.matches(wall) && (self.fires_twice || self.is_last_pass(second))
-                }
-                Rule::Every { interval, start } => {
-                    *start <= second && (second - start) % interval == 0
-                }
-                Rule::At(at) => *at == second,
-            })
+        let fires = |rule: &Rule| match rule {
+            Rule::Cron(expression) => {
+                expression.matches(wall) && (self.fires_twice || self.is_last_pass(second))
+            }
+            Rule::Every { interval, start } => *start <= second && (second - start) % interval == 0,
+            Rule::At(at) => *at == second,
+        };
+        is_possible && self.rules.iter().any(fires) && !self.excluded_times.has(second, wall)
     }
 
     /// Returns true unless the wall clock time of this instant is repeated later: only the second

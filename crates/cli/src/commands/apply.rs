@@ -1,12 +1,11 @@
 //! `apply`: makes a namespace have the jobs that the files of a folder declare.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use coordination::{JobConfig, JobName};
+use coordination::JobConfig;
 use jiff::Timestamp;
-use job_types::JobFile;
+use job_types::{JobFile, declared_configs};
 use operations::{ApplyPlan, Owner, plan_apply};
 use serde_json::json;
 use sharding::StrategyRegistry;
@@ -17,6 +16,7 @@ use crate::context::{Context, Signed};
 use crate::fault::{Exit, Fault};
 use crate::output::{Page, counted};
 use crate::text::one_line;
+use crate::waiting;
 
 /// Maximum number of files in a folder.
 const MAX_FILES: usize = 1_000;
@@ -56,9 +56,8 @@ impl ApplyArguments {
         let (Some(operations), Some(by)) = (operations, by) else {
             return Ok(dry_run(cx, &plan));
         };
-        let waiting = cx.waiting(format!("applying {}", self.folder.display()));
-        let report = operations.apply(&plan, &by).await;
-        waiting.finish_and_clear();
+        let what = format!("applying {}", self.folder.display());
+        let report = waiting::shown(&what, operations.apply(&plan, &by)).await;
         let unread = unread(&plan);
         let exit = report::exit(&report);
         let is_less = exit == Exit::Done && !plan.unread.is_empty();
@@ -94,25 +93,21 @@ fn unread(plan: &ApplyPlan) -> String {
     plan.unread.iter().map(line).collect()
 }
 
-/// Reads the jobs that the files of a folder declare, in the order of the names of the files.
+/// Reads the jobs that the files of a folder declare, in the order of the names of the files. The
+/// mistakes of all files are one fault.
 fn declared(folder: &Path) -> Result<Vec<JobConfig>, Fault> {
-    let mut from: BTreeMap<JobName, PathBuf> = BTreeMap::new();
-    let mut declared = Vec::new();
+    let (mut read, mut faults) = (Vec::new(), Vec::new());
     for path in files(folder)? {
-        let file = JobFile::read(&path).map_err(|error| file_fault(&path, &error))?;
-        for job in file.jobs() {
-            let name = job.config().job_name.clone();
-            if let Some(other) = from.insert(name.clone(), path.clone()) {
-                return Err(Fault::usage(format!(
-                    "job {name} is declared in {} and in {}; valid is one file for each job",
-                    other.display(),
-                    path.display()
-                )));
-            }
-            declared.push(job.config().clone());
+        match JobFile::read(&path) {
+            Ok(file) => read.push((path.display().to_string(), file)),
+            Err(error) => faults.push(file_fault(&path, &error)),
         }
     }
-    Ok(declared)
+    let mut faults = faults.into_iter();
+    match faults.next() {
+        None => declared_configs(&read).map_err(|error| Fault::usage(error.to_string())),
+        Some(first) => Err(first.and(faults)),
+    }
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Fault> {

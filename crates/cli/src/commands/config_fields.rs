@@ -12,6 +12,7 @@ fn value_of(field: &ConfigField, config: &JobConfig) -> Value {
         "cron" => json!(config.cron),
         "time_zone" => json!(config.time_zone),
         "excluded_days" => json!(config.excluded_days),
+        "excluded_times" => json!(config.excluded_times),
         "not_before" => json!(config.not_before),
         "not_after" => json!(config.not_after),
         "repeated_hour" => json!(config.repeated_hour),
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn invalid_value_is_rejected_with_the_valid_ones() {
-        let rows: [(&str, Result<Value, &str>); 28] = [
+        let rows: [(&str, Result<Value, &str>); 29] = [
             ("cron=0 0 9 * * ?", Ok(json!("0 0 9 * * ?"))),
             ("cron=", Ok(Value::Null)),
             ("sharding_total_count=4", Ok(json!(4))),
@@ -85,6 +86,7 @@ mod tests {
             ("reconcile_interval=0s", Ok(json!("0m"))),
             ("reconcile_interval=90s", Err("valid is a duration of whole minutes, such as 10m")),
             ("excluded_days=SAT..SUN", Ok(json!("SAT..SUN"))),
+            ("excluded_times=22:00..06:00 # b", Ok(json!("22:00..06:00 # b"))),
             ("not_before=2026-01-01T00:00", Ok(json!("2026-01-01T00:00"))),
             ("not_after=", Ok(Value::Null)),
             ("jitter=30s", Ok(json!("30000 ms"))),

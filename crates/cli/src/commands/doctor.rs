@@ -13,6 +13,7 @@ use crate::context::{Context, Signed};
 use crate::fault::{Exit, Fault};
 use crate::output::{Page, Text, counted};
 use crate::text::{duration, job_name, one_line};
+use crate::waiting;
 
 /// Number of repair passes: a leftover instance node takes two fixes, one after the other.
 const PASSES: usize = 3;
@@ -68,7 +69,7 @@ impl DoctorArguments {
             None
         };
         let operations = cx.operations().await?;
-        let (mut findings, mut examined) = self.examine(cx, &operations).await?;
+        let (mut findings, mut examined) = self.examine(&operations).await?;
         let Some(by) = by else {
             let mut page = self.page(&findings, examined, None);
             if let Some(context) = cx.connect().context_line().filter(|_| self.fix) {
@@ -102,17 +103,12 @@ impl DoctorArguments {
         Ok(self.page(&findings, examined, Some(&fixed)))
     }
 
-    async fn examine(
-        &self,
-        cx: &Context<'_>,
-        operations: &Operations,
-    ) -> Result<(Vec<Finding>, Examined), Fault> {
+    async fn examine(&self, operations: &Operations) -> Result<(Vec<Finding>, Examined), Fault> {
         let mut earlier = None;
         if let Some(apart) = self.twice {
             earlier = Some(self.examine_once(operations).await?);
-            let waiting = cx.waiting(format!("examining again in {apart:?}"));
-            tokio::time::sleep(apart).await;
-            waiting.finish_and_clear();
+            let what = format!("examining again after {apart:?}");
+            waiting::shown(&what, tokio::time::sleep(apart)).await;
         }
         let now = self.examine_once(operations).await?;
         Ok((now.findings(earlier.as_ref(), self), now.examined()))
@@ -142,7 +138,7 @@ impl DoctorArguments {
     fn page(&self, findings: &[Finding], examined: Examined, fixed: Option<&Report>) -> Page {
         let Examined { jobs, unread } = examined;
         let has_errors = findings.iter().any(|finding| finding.severity == Severity::Error);
-        let mut text = fixed.map(report::text).unwrap_or_default();
+        let mut text = Text::from(fixed.map(report::text).unwrap_or_default());
         let fix_exit = fixed.map_or(Exit::Done, report::exit);
         let is_over = matches!(fix_exit, Exit::Unknown | Exit::Unreachable);
         if fixed.is_some() && !findings.is_empty() {
@@ -152,7 +148,7 @@ impl DoctorArguments {
                 "remaining findings:\n"
             });
         }
-        findings.iter().for_each(|finding| text.push_str(&self.line(finding)));
+        findings.iter().for_each(|finding| self.push(&mut text, finding));
         text.push_str(&summary(findings, jobs));
         if self.fix && !self.apply && findings.iter().any(|finding| finding.fix.is_some()) {
             text.push_str(
@@ -174,21 +170,17 @@ impl DoctorArguments {
         Page::new(text, &document).ending(exit)
     }
 
-    /// Returns one line for a finding, and with `--fix` one for each step of its fix.
-    fn line(&self, finding: &Finding) -> String {
+    /// Adds one line for a finding, and with `--fix` one for each step of its fix.
+    fn push(&self, text: &mut Text, finding: &Finding) {
         let fault = finding.fault.map(|fault| format!(" ({fault})")).unwrap_or_default();
         let at = finding.node.as_deref().unwrap_or(&finding.job);
-        let Finding { severity, code, text, .. } = finding;
-        let mut line = one_line(&format!("{severity} {code}{fault} {at}: {text}")) + "\n";
-        let Some(fix) = &finding.fix else { return line };
-        if !self.fix {
-            line.insert_str(line.len() - 1, " [can be fixed: --fix]");
-            return line;
+        let Finding { severity, code, text: what, fix, .. } = finding;
+        let hint = if fix.is_some() && !self.fix { " [can be fixed: --fix]" } else { "" };
+        let line = one_line(&format!("{severity} {code}{fault} {at}: {what}"));
+        text.push_state(&format!("{line}{hint}"));
+        for step in fix.iter().filter(|_| self.fix).flat_map(|fix| fix.steps()) {
+            text.push_str(&format!("    fix: {}\n", one_line(&step.to_string())));
         }
-        for step in fix.steps() {
-            line.push_str(&format!("    fix: {}\n", one_line(&step.to_string())));
-        }
-        line
     }
 }
 

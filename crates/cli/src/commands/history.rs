@@ -69,8 +69,17 @@ impl StoreArguments {
     }
 
     /// Rejects a missing file, which opening the history would create.
-    fn check_exists(&self) -> Result<(), Fault> {
+    pub(super) fn check_exists(&self) -> Result<(), Fault> {
         self.history.as_deref().map_or(Ok(()), |url| check_exists("--history", url))
+    }
+
+    /// Returns the options of a store that exists: opening a missing file would create it.
+    pub(crate) fn required_options(&self) -> Result<HistoryOptions, Fault> {
+        let options = self.options()?.ok_or_else(|| {
+            Fault::usage("--history is missing; give it, such as --history sqlite:history.db, or set EJOB_HISTORY")
+        })?;
+        self.check_exists()?;
+        Ok(options)
     }
 }
 
@@ -155,11 +164,7 @@ pub(crate) struct HistoryArguments {
 
 impl HistoryArguments {
     pub(crate) async fn run(self, _: &Context<'_>) -> Result<Page, Fault> {
-        let options = self.store.options()?.ok_or_else(|| {
-            Fault::usage("--history is missing; give it, such as --history sqlite:history.db, or set EJOB_HISTORY")
-        })?;
-        self.store.check_exists()?;
-        let history = History::open(options).await?;
+        let history = History::open(self.store.required_options()?).await?;
         let page = self.page(&history).await;
         // Nothing was written, so closing cannot lose records.
         let _ = history.close(std::time::Duration::from_secs(1)).await;
@@ -177,12 +182,7 @@ impl HistoryArguments {
         if more {
             text.push_str("more records exist: raise --limit, or lower --until\n");
         }
-        for DropRecord { first, last, dropped, .. } in &lost {
-            let records = counted(usize::try_from(*dropped).unwrap_or(usize::MAX), "record");
-            text.push_str(&format!(
-                "lost: {records} from {first} to {last}: the store could not write them\n"
-            ));
-        }
+        text.push_str(&lost_lines(&lost));
         document["lost"] = lost.iter().map(lost_document).collect();
         Ok(Page::new(text, &document))
     }
@@ -283,8 +283,17 @@ impl HistoryArguments {
     }
 }
 
+/// Describes the records that the store has lost, one line for each time.
+pub(super) fn lost_lines(lost: &[DropRecord]) -> String {
+    let lines = lost.iter().map(|DropRecord { first, last, dropped, .. }| {
+        let records = counted(usize::try_from(*dropped).unwrap_or(usize::MAX), "record");
+        format!("lost: {records} from {first} to {last}: the store could not write them\n")
+    });
+    lines.collect()
+}
+
 /// Formats a time without its fraction: an age gives nanoseconds that no user has written.
-fn in_seconds(time: Timestamp) -> String {
+pub(super) fn in_seconds(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 

@@ -6,7 +6,6 @@ use clap::Args;
 use coordination::{JobName, ServerIp};
 use operations::{JobSnapshot, JobState, Operations, Report, Scope, job_brief};
 
-use super::list::no_server;
 use super::report;
 use crate::context::{Context, Reasoned, Signed};
 use crate::fault::Fault;
@@ -57,7 +56,7 @@ pub(crate) fn known_in(job: &JobSnapshot, ip: &ServerIp) -> Result<(), Fault> {
 /// Returns the page for a change of servers.
 pub(crate) fn page(report: &Report, scope: &Scope) -> Result<Page, Fault> {
     match (report.is_empty(), scope.job(), scope.server()) {
-        (true, None, Some(ip)) => Err(no_server(ip)),
+        (true, None, Some(ip)) => Err(Fault::no_server(ip)),
         _ => Ok(report::page(report)),
     }
 }

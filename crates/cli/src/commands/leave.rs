@@ -7,12 +7,12 @@ use serde_json::json;
 use sharding::InstanceId;
 
 use super::hold::{Which, page};
-use super::list::no_server;
 use super::report;
 use crate::context::{Context, Reasoned, Signed};
 use crate::fault::Fault;
 use crate::output::{Page, counted};
 use crate::text::{instance, job_name};
+use crate::waiting;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShutdownArguments {
@@ -59,10 +59,8 @@ impl RemoveArguments {
         let by = self.signed.by_with_reason("remove")?;
         let how = if self.force { Removal::EvenIfAlive } else { Removal::UnlessAlive };
         let operations = cx.operations().await?;
-        let waiting = cx.waiting(format!("removing {}", self.job));
-        let removed = operations.remove_job(&self.job, confirm, how, &by).await;
-        waiting.finish_and_clear();
-        Ok(report::page(&removed?))
+        let removed = operations.remove_job(&self.job, confirm, how, &by);
+        Ok(report::page(&waiting::shown(&format!("removing {}", self.job), removed).await?))
     }
 
     async fn preview(&self, cx: &Context<'_>) -> Result<Page, Fault> {
@@ -112,7 +110,7 @@ impl RemoveServerArguments {
             None => operations.preview_removal_of_servers(&scope).await?,
         };
         match (report.is_empty(), by.is_some()) {
-            (true, _) => Err(no_server(&server)),
+            (true, _) => Err(Fault::no_server(&server)),
             (false, true) => Ok(report::page(&report)),
             (false, false) => Ok(report::preview_page(&report)),
         }

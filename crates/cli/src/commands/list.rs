@@ -2,11 +2,14 @@
 
 use clap::Args;
 use coordination::{Dialect, JobName, ServerIp, server_of};
-use operations::{JobBrief, JobSnapshot, JobState, Namespace};
+use operations::{
+    JobBrief, JobSnapshot, JobState, LiveNamespace, Namespace, ServerBrief, ServerJob,
+};
 use serde::Serialize;
 use serde_json::json;
 use sharding::InstanceId;
 
+use super::watch::{Answer, WatchOption, follow};
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
 use crate::output::{Column, Page, Table, Text, snake_case};
@@ -17,20 +20,34 @@ pub(crate) struct JobsArguments {
     /// Only jobs that know this server, with the state of the server in each
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     server: Option<ServerIp>,
-    /// Show the list again after each change, until ctrl-c
-    #[arg(long, conflicts_with = "server")]
-    watch: bool,
+    #[command(flatten)]
+    follow: WatchOption,
 }
 
 impl JobsArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        if self.watch {
-            return super::watch::jobs(cx).await;
+        if self.follow.watch {
+            return follow(cx, "jobs", |live| self.live(live)).await;
         }
         let namespace = cx.operations().await?.namespace().await?;
         match self.server {
             Some(ip) => jobs_of(&namespace, &ip),
             None => Ok(jobs(&namespace)),
+        }
+    }
+
+    fn live(&self, live: &LiveNamespace) -> Answer {
+        match &self.server {
+            Some(ip) => {
+                let snapshots = live.jobs();
+                let jobs = operations::jobs_of_server(snapshots.iter().map(|job| &**job), ip);
+                (format!("jobs of {ip}: {}", jobs.len()), server_job_table(&jobs))
+            }
+            None => {
+                let list = live.list();
+                let jobs = list.jobs();
+                (format!("jobs: {}", jobs.len()), job_table(jobs.iter().map(|job| &**job)))
+            }
         }
     }
 }
@@ -41,7 +58,7 @@ fn jobs(namespace: &Namespace) -> Page {
 }
 
 /// Draws the list of jobs.
-pub(super) fn job_table<'a>(briefs: impl ExactSizeIterator<Item = &'a JobBrief>) -> Text {
+fn job_table<'a>(briefs: impl ExactSizeIterator<Item = &'a JobBrief>) -> Text {
     let row = |job: &JobBrief| {
         vec![
             job.job_name.clone(),
@@ -71,8 +88,12 @@ pub(super) fn job_table<'a>(briefs: impl ExactSizeIterator<Item = &'a JobBrief>)
 fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {
     let jobs = operations::jobs_of_server(&namespace.jobs, ip);
     if jobs.is_empty() {
-        return Err(no_server(ip));
+        return Err(Fault::no_server(ip));
     }
+    Ok(with_unread(server_job_table(&jobs), &json!({ "jobs": snake_case(&jobs) }), namespace))
+}
+
+fn server_job_table(jobs: &[ServerJob]) -> Text {
     let rows = jobs.iter().map(|job| {
         let state = match (job.paused, job.status) {
             (true, _) => "paused",
@@ -82,13 +103,7 @@ fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {
         vec![job.job_name.clone(), state.to_owned(), job.instance_count.to_string()]
     });
     let columns = [Column::name("JOB"), Column::state("SERVER STATE"), Column::plain("INSTANCES")];
-    let text = Table::new(&columns, rows);
-    Ok(with_unread(text, &json!({ "jobs": snake_case(&jobs) }), namespace))
-}
-
-/// Returns the error for a server that no job knows.
-pub(crate) fn no_server(ip: &impl std::fmt::Display) -> Fault {
-    Fault::not_found(format!("no job knows a server {ip}; `ejob servers` lists the existing ones"))
+    if jobs.is_empty() { "no jobs\n".into() } else { Table::new(&columns, rows).into() }
 }
 
 /// Adds the jobs that could not be read, so that they are not taken for absent.
@@ -134,10 +149,15 @@ pub(crate) struct InstancesArguments {
     /// Only instances on this server
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     server: Option<ServerIp>,
+    #[command(flatten)]
+    follow: WatchOption,
 }
 
 impl InstancesArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        if self.follow.watch {
+            return follow(cx, "instances", |live| self.live(live)).await;
+        }
         let operations = cx.operations().await?;
         let namespace = match &self.job {
             None => operations.namespace().await?,
@@ -145,19 +165,30 @@ impl InstancesArguments {
                 Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() }
             }
         };
-        let of_server = |brief: &InstanceBrief| match &self.server {
-            None => true,
-            Some(ip) => brief.server == ip.as_str(),
-        };
-        let briefs: Vec<_> =
-            namespace.configured().flat_map(instance_briefs).filter(of_server).collect();
-        let text = if briefs.is_empty() {
-            Text::from("no instances\n")
-        } else {
-            instance_table(&briefs, true).into()
-        };
-        Ok(with_unread(text, &json!({ "instances": briefs }), &namespace))
+        let briefs = self.briefs(namespace.configured());
+        let document = json!({ "instances": briefs });
+        Ok(with_unread(all_instances(&briefs), &document, &namespace))
     }
+
+    fn live(&self, live: &LiveNamespace) -> Answer {
+        let jobs = live.jobs();
+        let is_meant = |job: &&JobSnapshot| {
+            job.has_config() && self.job.as_ref().is_none_or(|name| name == job.job())
+        };
+        let briefs = self.briefs(jobs.iter().map(|job| &**job).filter(is_meant));
+        (format!("instances: {}", briefs.len()), all_instances(&briefs))
+    }
+
+    fn briefs<'a>(&self, jobs: impl Iterator<Item = &'a JobSnapshot>) -> Vec<InstanceBrief> {
+        let of_server = |brief: &InstanceBrief| {
+            self.server.as_ref().is_none_or(|ip| brief.server == ip.as_str())
+        };
+        jobs.flat_map(instance_briefs).filter(of_server).collect()
+    }
+}
+
+fn all_instances(briefs: &[InstanceBrief]) -> Text {
+    if briefs.is_empty() { "no instances\n".into() } else { instance_table(briefs, true).into() }
 }
 
 /// Summary of an instance, for one line of a table.
@@ -254,9 +285,29 @@ pub(crate) fn named_items(items: &[u32]) -> String {
 }
 
 /// Lists the servers that at least one job knows.
-pub(crate) async fn servers(cx: &Context<'_>) -> Result<Page, Fault> {
-    let namespace = cx.operations().await?.namespace().await?;
-    let briefs = operations::server_briefs(&namespace.jobs);
+#[derive(Debug, Args)]
+pub(crate) struct ServersArguments {
+    #[command(flatten)]
+    follow: WatchOption,
+}
+
+impl ServersArguments {
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        if self.follow.watch {
+            let draw = |live: &LiveNamespace| {
+                let servers = live.servers();
+                (format!("servers: {}", servers.len()), server_table(&servers))
+            };
+            return follow(cx, "servers", draw).await;
+        }
+        let namespace = cx.operations().await?.namespace().await?;
+        let briefs = operations::server_briefs(&namespace.jobs);
+        let document = json!({ "servers": snake_case(&briefs) });
+        Ok(with_unread(server_table(&briefs), &document, &namespace))
+    }
+}
+
+fn server_table(briefs: &[ServerBrief]) -> Text {
     let rows = briefs.iter().map(|server| {
         vec![
             server.server_ip.clone(),
@@ -273,12 +324,7 @@ pub(crate) async fn servers(cx: &Context<'_>) -> Result<Page, Fault> {
         Column::plain("DISABLED"),
         Column::plain("PAUSED"),
     ];
-    let text = if briefs.is_empty() {
-        Text::from("no servers\n")
-    } else {
-        Table::new(&columns, rows).into()
-    };
-    Ok(with_unread(text, &json!({ "servers": snake_case(&briefs) }), &namespace))
+    if briefs.is_empty() { "no servers\n".into() } else { Table::new(&columns, rows).into() }
 }
 
 #[cfg(test)]

@@ -1,34 +1,54 @@
-//! `job`, `why`, `next`, `audit`, `dump`: details of one job.
+//! `job`, `next`, `audit`, `dump`: details of one job.
 
 use clap::Args;
 use coordination::{JobConfig, JobName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use operations::{
-    ItemBrief, ItemState, JobSnapshot, Namespace, WhyNot, why_item_not_running, why_not_running,
-};
+use operations::{Exclusion, ItemBrief, ItemState, JobSnapshot, LiveNamespace, Namespace};
 use serde_json::json;
-use sharding::ShardingItem;
 
 use super::config_fields;
 use super::list::{instance_briefs, instance_table, named_items, state_text, with_unread};
+use super::watch::{Answer, WatchOption, follow};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Column, Page, Table, Text, line, pairs, snake_case};
-use crate::text::{job_name, moment, one_line, or_dash, timestamp};
+use crate::suggestion;
+use crate::text::{job_name, moment, or_dash, timestamp};
 
 #[derive(Debug, Args)]
 pub(crate) struct JobArguments {
     /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
+    #[command(flatten)]
+    follow: WatchOption,
 }
 
 impl JobArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        if self.follow.watch {
+            // A job that does not exist is an error, and not an empty answer for good.
+            cx.operations().await?.job(&self.job).await?;
+            let draw = |live: &LiveNamespace| live_job(live, &self.job, |job| job_page(job).text);
+            return follow(cx, &format!("job {}", self.job), draw).await;
+        }
         let job = cx.operations().await?.job(&self.job).await?;
         Ok(job_page(&job))
     }
+}
+
+/// Draws one job of a live namespace. A job that was removed meanwhile is named as such.
+pub(super) fn live_job(
+    live: &LiveNamespace,
+    name: &JobName,
+    draw: impl Fn(&JobSnapshot) -> Text,
+) -> Answer {
+    let text = match live.job(name) {
+        Some(job) => draw(&job),
+        None => Text::from(format!("the registry has no job {name} any more\n")),
+    };
+    (format!("job: {name}"), text)
 }
 
 fn job_page(job: &JobSnapshot) -> Page {
@@ -37,6 +57,9 @@ fn job_page(job: &JobSnapshot) -> Page {
     let next = config.and_then(|config| {
         operations::next_fires(config, Timestamp::now(), 1).ok()?.first().copied()
     });
+    let need = operations::fire_need(job);
+    let missed = next.zip(need).map(|(next, need)| format!("{next}, missed unless {need} before"));
+    let exclusion = config.and_then(|config| operations::exclusion_at(config, Timestamp::now()));
     let (items, instances) = (operations::item_briefs(job), instance_briefs(job));
     let servers: Vec<_> = job.view().servers().collect();
     let text = |text: Option<String>| text.unwrap_or_default();
@@ -47,7 +70,9 @@ fn job_page(job: &JobSnapshot) -> Page {
         (Column::plain("description"), text(brief.description.clone())),
         (Column::plain("cron"), brief.cron.clone().unwrap_or_else(|| "on request".to_owned())),
         (Column::plain("time zone"), text(config.and_then(|config| config.time_zone.clone()))),
-        (Column::time("next fire"), text(next.map(|next| next.to_string()))),
+        (Column::time("next fire"), text(next.filter(|_| need.is_none()).map(|n| n.to_string()))),
+        (Column::plain("next fire"), text(missed)),
+        (Column::plain("excluded"), text(exclusion.as_ref().map(excluded))),
         (Column::plain("dialect"), brief.dialect.to_owned()),
         (Column::plain("failover"), text(config.map(|config| config.failover.to_string()))),
         (Column::plain("requests"), requests(job, &items)),
@@ -69,12 +94,23 @@ fn job_page(job: &JobSnapshot) -> Page {
         "config": config.map(config_fields::document),
         "revision": job.config_revision().map(|revision| revision.to_string()),
         "next_fire": next.map(|next| next.to_string()),
+        "next_fire_needs": next.and(need),
+        "exclusion": exclusion.map(|exclusion| json!({
+            "reason": exclusion.reason,
+            "until": exclusion.until.map(|until| until.to_string()),
+        })),
         "leader": job.view().leader().map(ToString::to_string),
         "items": snake_case(&items),
         "instances": instances,
         "servers": servers,
     });
     Page::new(shown, &document)
+}
+
+/// Returns the reason of an exclusion and its end.
+fn excluded(exclusion: &Exclusion) -> String {
+    let until = exclusion.until.map(|until| format!(" until {until}"));
+    format!("{}{}", exclusion.reason, until.unwrap_or_default())
 }
 
 fn list(texts: impl Iterator<Item = String>) -> String {
@@ -156,59 +192,6 @@ fn item_state(item: &ItemBrief) -> &'static str {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct WhyArguments {
-    /// Name of the job
-    #[arg(value_parser = job_name)]
-    job: JobName,
-    /// Number of the item [default: the whole job]
-    #[arg(value_parser = crate::text::item)]
-    item: Option<u32>,
-}
-
-impl WhyArguments {
-    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let operations = cx.operations().await?;
-        let job = operations.job(&self.job).await?;
-        let now = operations.present();
-        let reasons = match self.item {
-            None => why_not_running(&job, now),
-            Some(item) => {
-                let item = ShardingItem::new(item);
-                if !job.items().contains(&item) {
-                    let n = job.items().len();
-                    return Err(Fault::not_found(format!(
-                        "job {} has no item {item}; it has {n} items, counted from 0",
-                        self.job
-                    )));
-                }
-                why_item_not_running(&job, item, now)
-            }
-        };
-        let line = |why: &WhyNot| one_line(&sentence(why, &reasons)) + "\n";
-        let text: String = reasons.iter().map(line).collect();
-        Ok(Page::new(text, &json!({ "reasons": reasons })))
-    }
-}
-
-/// Returns the sentence of a reason. A next fire that will not run is not announced as one.
-fn sentence(why: &WhyNot, reasons: &[WhyNot]) -> String {
-    let WhyNot::NextFire { at_ms } = why else { return why.to_string() };
-    let has = |is_meant: fn(&WhyNot) -> bool| reasons.iter().any(is_meant);
-    let remedy = if has(|reason| {
-        matches!(reason, WhyNot::NoLiveInstance | WhyNot::NoProcessWithTemplate { .. })
-    }) {
-        "a worker starts"
-    } else if has(|reason| matches!(reason, WhyNot::NoAvailableInstance { .. })) {
-        "an instance is available"
-    } else if has(|reason| matches!(reason, WhyNot::Paused { all: true, .. })) {
-        "a server is resumed"
-    } else {
-        return why.to_string();
-    };
-    format!("the fire of {} is missed unless {remedy} before", moment(*at_ms))
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct NextArguments {
     /// Name of the job, unless --cron is given
     #[arg(value_parser = job_name, required_unless_present = "cron", conflicts_with = "cron")]
@@ -232,8 +215,12 @@ impl NextArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let config = self.config(cx).await?;
         let after = self.after.unwrap_or_else(Timestamp::now);
-        let fires = operations::next_fires(&config, after, usize::from(self.n))
-            .map_err(|error| Fault::usage(format!("--{}", error.to_string().replace('_', "-"))))?;
+        let fires =
+            operations::next_fires(&config, after, usize::from(self.n)).map_err(|error| {
+                let question = suggestion::of_value(error.field, &error.value);
+                let text = error.to_string().replace('_', "-");
+                Fault::usage(format!("--{text}")).with_question(question)
+            })?;
         if let Some(cron) = &self.cron
             && fires.is_empty()
         {
@@ -246,8 +233,10 @@ impl NextArguments {
             Some(zone) => format!("{fire}  {}\n", fire.to_zoned(zone.clone())),
             None => format!("{fire}\n"),
         };
+        let exclusion = operations::exclusion_at(&config, after);
         let text = if !fires.is_empty() {
-            fires.iter().map(row).collect()
+            let excluded = exclusion.map(|exclusion| format!("{exclusion}\n"));
+            excluded.into_iter().chain(fires.iter().map(row)).collect()
         } else if config.cron.is_none() {
             "the job has no schedule and runs on request only\n".to_owned()
         } else {
@@ -280,10 +269,7 @@ pub(crate) fn usable(job: &JobSnapshot) -> Result<&JobConfig, Fault> {
             "the configuration of job {} cannot be used: {fault}; `ejob config get {0} --document` shows it",
             job.job()
         )),
-        None => Fault::not_found(format!(
-            "the registry has no job {}; `ejob jobs` lists the existing ones",
-            job.job()
-        )),
+        None => Fault::no_job(job.job()),
     })
 }
 
@@ -311,7 +297,7 @@ impl AuditArguments {
         let mut records: Vec<_> = namespace.jobs.iter().flat_map(of_job).collect();
         records.sort_by_key(|(_, record)| record.at_ms);
         let rows = records.iter().map(|(job, record)| {
-            let texts = [&record.act, &record.target, &record.who, &record.why];
+            let texts = [&record.act, &record.target, &record.who, &record.why, &record.what];
             let cells = [moment(record.at_ms), job.clone()].into_iter();
             cells.chain(texts.into_iter().cloned()).collect()
         });
@@ -322,6 +308,7 @@ impl AuditArguments {
             Column::plain("TARGET"),
             Column::plain("AUTHOR"),
             Column::text("REASON"),
+            Column::text("CHANGE"),
         ];
         let text = if records.is_empty() {
             Text::from("no changes\n")

@@ -30,6 +30,8 @@ mod service;
 mod signals;
 pub(crate) mod top;
 pub(crate) mod transfer;
+pub(crate) mod verify;
 mod watch;
 pub(crate) mod watch_expectations;
+pub(crate) mod why;
 pub(crate) mod worker;

@@ -11,6 +11,7 @@ use super::look::usable;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Page, Table, Text};
+use crate::suggestion;
 use crate::text::{instance, job_name, or_dash, server_ip};
 
 #[derive(Debug, Args)]
@@ -42,7 +43,8 @@ impl PlanArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let strategies = StrategyRegistry::default();
         if let Some(Err(error)) = self.strategy.as_ref().map(|name| strategies.get(name)) {
-            return Err(Fault::usage(format!("--strategy: {error}")));
+            let question = suggestion::of_value("strategy", &error.name);
+            return Err(Fault::usage(format!("--strategy: {error}")).with_question(question));
         }
         let job = cx.operations().await?.job(&self.job).await?;
         usable(&job)?;

@@ -14,6 +14,7 @@ use crate::context::{Context, Signed};
 use crate::fault::{Exit, Fault};
 use crate::output::{Column, Page, Table, Text};
 use crate::text::{Items, duration, items, job_name, parameter};
+use crate::waiting;
 
 #[derive(Debug, Args)]
 pub(crate) struct TriggerArguments {
@@ -60,7 +61,7 @@ impl TriggerArguments {
             None => operations.trigger(&self.job, items, &by).await?,
             Some(parameter) => operations.trigger_with(&self.job, items, parameter, &by).await?,
         };
-        self.wait.outcome(cx, &operations, triggered).await
+        self.wait.outcome(&operations, triggered).await
     }
 }
 
@@ -70,7 +71,7 @@ impl RerunArguments {
         let operations = cx.operations().await?;
         let triggered = operations.rerun_failed(&self.job, &by).await?;
         let has_failed = !triggered.report.is_empty();
-        let page = self.wait.outcome(cx, &operations, triggered).await?;
+        let page = self.wait.outcome(&operations, triggered).await?;
         if has_failed {
             return Ok(page);
         }
@@ -83,12 +84,7 @@ impl RerunArguments {
 }
 
 impl Wait {
-    async fn outcome(
-        &self,
-        cx: &Context<'_>,
-        operations: &Operations,
-        triggered: Triggered,
-    ) -> Result<Page, Fault> {
+    async fn outcome(&self, operations: &Operations, triggered: Triggered) -> Result<Page, Fault> {
         let Triggered { report, request, .. } = triggered;
         let exit = report::exit(&report);
         let mut text = Text::from(report::text(&report));
@@ -106,10 +102,8 @@ impl Wait {
             };
             return Ok(Page::new(text, &json!({ "report": report, "runs": null })).ending(exit));
         };
-        let waiting = cx.waiting(format!("waiting for the runs of {}", request.job));
-        let runs = operations.outcome(&request, deadline).await;
-        waiting.finish_and_clear();
-        let runs = runs?;
+        let what = format!("waiting at most {deadline:?} for the runs of {}", request.job);
+        let runs = waiting::shown(&what, operations.outcome(&request, deadline)).await?;
         text.push(run_table(&runs));
         text.push_str(&not_ended(&runs, deadline));
         let document = json!({ "report": report, "runs": runs });

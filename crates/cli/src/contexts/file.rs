@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ContextEntry;
 use crate::fault::Fault;
+use crate::text::did_you_mean;
 
 /// Maximum size of the file, in KiB.
 const MAX_KIB: u64 = 256;
@@ -79,7 +80,10 @@ impl ContextsFile {
                 true => {
                     "it has none; `ejob context add NAME --registry ADDRESS` adds one".to_owned()
                 }
-                false => format!("valid is {}", names.join(", ")),
+                false => {
+                    let question = did_you_mean(name, names.iter().copied());
+                    question.unwrap_or_else(|| format!("valid is {}", names.join(", ")))
+                }
             };
             Fault::not_found(format!(
                 "there is no context {name:?} in {}; {existing}",

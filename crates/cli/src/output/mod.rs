@@ -22,6 +22,8 @@ pub(crate) struct Text(Vec<Block>);
 enum Block {
     /// Whole lines.
     Lines(String),
+    /// A line that begins with the word of a state.
+    State(String),
     Table(Table),
     /// A value for each name.
     Pairs(Vec<(Column, String)>),
@@ -31,6 +33,11 @@ impl Text {
     /// Adds whole lines.
     pub(crate) fn push_str(&mut self, lines: &str) {
         self.0.push(Block::Lines(lines.to_owned()));
+    }
+
+    /// Adds a line that begins with the word of a state, which has its color on a terminal.
+    pub(crate) fn push_state(&mut self, text: &str) {
+        self.0.push(Block::State(line(text)));
     }
 
     /// Adds another text, such as a table.
@@ -48,6 +55,8 @@ impl Text {
     pub(crate) fn draw(&self, look: Look) -> String {
         let drawn = self.0.iter().map(|block| match block {
             Block::Lines(lines) => lines.clone(),
+            Block::State(line) if look.has_colors => style::with_state(line),
+            Block::State(line) => line.clone(),
             Block::Table(table) => table.draw(look),
             Block::Pairs(pairs) => draw_pairs(pairs, look),
         });
@@ -58,7 +67,7 @@ impl Text {
     fn names(&self) -> String {
         let names = self.0.iter().flat_map(|block| match block {
             Block::Table(table) => table.names(),
-            Block::Lines(_) | Block::Pairs(_) => Vec::new(),
+            Block::Lines(_) | Block::State(_) | Block::Pairs(_) => Vec::new(),
         });
         names.map(|name| line(&name)).collect()
     }
@@ -186,6 +195,20 @@ pub(crate) fn counted(n: usize, what: &str) -> String {
 mod tests {
     use super::*;
     use crate::fault::Fault;
+
+    #[test]
+    fn state_at_the_beginning_of_a_line_has_a_color() {
+        let rows = [
+            ("error unreadable report: x", "\u{1b}[31merror\u{1b}[0m unreadable report: x\n"),
+            ("info mixed report: x", "info mixed report: x\n"),
+        ];
+        for (text, expected) in rows {
+            let mut shown = Text::default();
+            shown.push_state(text);
+            assert_eq!(shown.draw(Look { has_colors: true, ..Look::default() }), expected);
+            assert_eq!(shown.draw(Look::default()), format!("{text}\n"));
+        }
+    }
 
     /// Every value from the registry is printed by one of these functions.
     #[test]

@@ -30,7 +30,7 @@ const WARNING: [&str; 19] = [
     "unknown",
     "warning",
 ];
-const BAD: [&str; 9] = [
+const BAD: [&str; 11] = [
     "CRASHED",
     "FAILING",
     "critical",
@@ -38,7 +38,9 @@ const BAD: [&str; 9] = [
     "failed",
     "missed",
     "panicked",
+    "run_twice",
     "timed_out",
+    "unexplained",
     "violated",
 ];
 
@@ -56,6 +58,12 @@ pub(super) fn of_state(text: &str) -> Style {
         return Style::new();
     };
     Style::new().fg_color(Some(color.into()))
+}
+
+/// Paints the first word of a line if it is a state.
+pub(super) fn with_state(line: &str) -> String {
+    let word = line.split(' ').next().unwrap_or_default();
+    painted(word, of_state(word)) + &line[word.len()..]
 }
 
 /// Returns a text between the escape sequences of a style.

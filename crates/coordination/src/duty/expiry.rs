@@ -139,6 +139,7 @@ fn record<'a>(
         why: format!("no instance for server_ttl = {ttl}"),
         act: "expired".to_owned(),
         target: AuditRecord::list(targets.iter().map(String::as_str)),
+        what: "removed".to_owned(),
     }
 }
 

@@ -1,14 +1,14 @@
 //! Checks that Java instances can read a configuration.
 
-use crate::{Dialect, InvalidConfig, JobConfig};
+use crate::{Dialect, InvalidConfig, JobConfig, shortened};
 
 impl JobConfig {
     /// Checks that Java instances can read the configuration, if it has the class of a Java job.
     ///
     /// Java instances of 2.1.5 fail without a cron expression, those of 3.x at a time zone that
     /// does not begin with `GMT`, and both at rules other than one Quartz expression. They fail at
-    /// each reading until the configuration is repaired. A period and repeated hours are rejected
-    /// because Java instances would fire at other times than Rust instances.
+    /// each reading until the configuration is repaired. Excluded times, a period and repeated
+    /// hours are rejected because Java instances would fire at other times than Rust instances.
     ///
     /// # Errors
     /// [`InvalidConfig`] names the field, its value and the valid values.
@@ -33,6 +33,7 @@ impl JobConfig {
             return Err(InvalidConfig::new("cron", format!("{cron:?}"), valid));
         }
         let of_schedule = [
+            ("excluded_times", &self.excluded_times),
             ("not_before", &self.not_before),
             ("not_after", &self.not_after),
             ("repeated_hour", &self.repeated_hour),
@@ -43,7 +44,8 @@ impl JobConfig {
                     "none: Java instances ({class}) do not read it, and fire by \
                                      the cron expression alone"
                 );
-                return Err(InvalidConfig::new(field, format!("{value:?}"), valid));
+                let value = format!("{:?}", shortened(value));
+                return Err(InvalidConfig::new(field, value, valid));
             }
         }
         match (self.java.dialect(), &self.cron, &self.time_zone) {

@@ -21,6 +21,9 @@ pub struct AuditRecord {
     pub act: String,
     /// Servers, instances or items that were changed, as text.
     pub target: String,
+    /// Effect on the targets, with the old and the new value of each changed field; masked where a
+    /// value may be a secret. Empty in records of earlier versions.
+    pub what: String,
 }
 
 impl AuditRecord {
@@ -28,7 +31,7 @@ impl AuditRecord {
     pub const MAX_TEXT_BYTES: usize = 512;
     /// Separator of the targets in [`target`](Self::target).
     pub const SEPARATOR: &str = ", ";
-    /// Last entry of a list of targets that was shortened to the limit of a record.
+    /// End of a text, or last entry of a list, that was shortened to the limit of a record.
     pub const CUT: &str = "…";
 
     /// Returns targets as the text of a record, shortened to its limit.
@@ -55,6 +58,26 @@ impl AuditRecord {
         }
         text
     }
+
+    /// Returns a text that a record can store: without control characters, shortened to the limit
+    /// of a record.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::AuditRecord;
+    ///
+    /// assert_eq!(AuditRecord::text("2 lines\n"), "2 lines");
+    /// assert!(AuditRecord::text(&"x".repeat(1_000)).ends_with('…'));
+    /// ```
+    #[must_use]
+    pub fn text(text: &str) -> String {
+        let mut shown: String = text.chars().filter(|c| !c.is_control()).collect();
+        if shown.len() > Self::MAX_TEXT_BYTES {
+            shown.truncate(shown.floor_char_boundary(Self::MAX_TEXT_BYTES - Self::CUT.len()));
+            shown.push_str(Self::CUT);
+        }
+        shown
+    }
 }
 
 /// The last changes of a job, oldest first.
@@ -75,6 +98,7 @@ impl AuditRecord {
 ///         why: text("release 12"),
 ///         act: text("pause"),
 ///         target: text("10.0.0.7"),
+///         what: text("paused"),
 ///     });
 /// }
 /// assert_eq!(log.records().count(), AuditLog::MAX_RECORDS);

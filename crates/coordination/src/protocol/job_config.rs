@@ -25,6 +25,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `cron` | `None` | rules such as `0 0/5 * * * ?` or `@every 90s`; `None` runs on request only |
 /// | `time_zone` | `None` | zone of the expression; `None` is the default of the scheduler |
 /// | `excluded_days` | `None` | days without fires: `SAT..SUN,12-25` |
+/// | `excluded_times` | `None` | times without fires: `22:00..06:00 # backup` |
 /// | `not_before`, `not_after` | `None` | times of the first and the last possible fire |
 /// | `repeated_hour` | `None` | `both`: times that occur twice fire twice; else the later one |
 /// | `jitter_ms` | `None` | bound of the start delay of each fire |
@@ -55,6 +56,8 @@ pub struct JobConfig {
     pub time_zone: Option<String>,
     /// Days without fires, in that zone, in the syntax of the `trigger` crate. Needs `cron`.
     pub excluded_days: Option<String>,
+    /// Times without fires, with reasons, in the syntax of the `trigger` crate. Needs `cron`.
+    pub excluded_times: Option<String>,
     /// Time of the first possible fire, in the syntax of an `@at` rule. Needs `cron`.
     pub not_before: Option<String>,
     /// Time of the last possible fire, in the syntax of an `@at` rule. Needs `cron`.
@@ -214,6 +217,7 @@ impl JobConfig {
             cron: None,
             time_zone: None,
             excluded_days: None,
+            excluded_times: None,
             not_before: None,
             not_after: None,
             repeated_hour: None,
@@ -269,12 +273,15 @@ impl JobConfig {
     /// Returns the names and the readable values of the fields that users set, except those of
     /// Java.
     #[must_use]
-    pub fn fields(&self) -> [(&'static str, String); 22] {
-        let text = |field: &Option<String>| format!("{:?}", field.as_deref().unwrap_or_default());
+    pub fn fields(&self) -> [(&'static str, String); 23] {
+        let text = |field: &Option<String>| {
+            format!("{:?}", shortened(field.as_deref().unwrap_or_default()))
+        };
         [
             ("cron", text(&self.cron)),
             ("time_zone", text(&self.time_zone)),
             ("excluded_days", text(&self.excluded_days)),
+            ("excluded_times", text(&self.excluded_times)),
             ("not_before", text(&self.not_before)),
             ("not_after", text(&self.not_after)),
             ("repeated_hour", text(&self.repeated_hour)),
@@ -345,6 +352,7 @@ impl JobConfig {
         }
         let of_schedule = [
             ("excluded_days", &self.excluded_days),
+            ("excluded_times", &self.excluded_times),
             ("not_before", &self.not_before),
             ("not_after", &self.not_after),
             ("repeated_hour", &self.repeated_hour),
@@ -355,7 +363,8 @@ impl JobConfig {
             {
                 let valid =
                     "none, or a cron expression: a job that runs on request only has no schedule";
-                return Err(InvalidConfig::new(field, format!("{value:?}"), valid));
+                let value = format!("{:?}", shortened(value));
+                return Err(InvalidConfig::new(field, value, valid));
             }
         }
         if self.cron.is_none()
@@ -469,7 +478,7 @@ mod tests {
     #[test]
     fn invalid_fields_are_rejected_by_name() {
         type Change = fn(&mut JobConfig);
-        let rows: [(&str, Change, Option<&str>); 18] = [
+        let rows: [(&str, Change, Option<&str>); 19] = [
             ("a bound of 0", |c| c.max_time_diff = MaxTimeDiff::Seconds(0), Some("max_time_diff")),
             ("the least bound", |c| c.max_time_diff = MaxTimeDiff::Seconds(1), None),
             ("defaults", |_| {}, None),
@@ -491,6 +500,11 @@ mod tests {
                 "excluded days without a schedule",
                 |c| c.excluded_days = Some("SAT".into()),
                 Some("excluded_days"),
+            ),
+            (
+                "excluded times without a schedule",
+                |c| c.excluded_times = Some("SAT".into()),
+                Some("excluded_times"),
             ),
             (
                 "a first fire without a schedule",
@@ -531,10 +545,11 @@ mod tests {
     #[test]
     fn schedule_that_java_does_not_know_is_invalid_with_a_java_class() {
         type Change = fn(&mut JobConfig);
-        let rows: [(Change, &str); 6] = [
+        let rows: [(Change, &str); 7] = [
             (|c| c.cron = Some("@every 90s".into()), "cron"),
             (|c| c.cron = Some("@at 2026-12-24T09:00:00".into()), "cron"),
             (|c| c.cron = Some("0 0 9 * * ?; 0 0 12 * * ?".into()), "cron"),
+            (|c| c.excluded_times = Some("22:00..06:00".into()), "excluded_times"),
             (|c| c.not_before = Some("2026-01-01T00:00".into()), "not_before"),
             (|c| c.not_after = Some("2026-01-01T00:00".into()), "not_after"),
             (|c| c.repeated_hour = Some("both".into()), "repeated_hour"),

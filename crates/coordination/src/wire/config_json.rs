@@ -16,6 +16,7 @@ const SCRIPT_CLASS: &str = "com.dangdang.ddframe.job.api.script.ScriptJob";
 
 /// Fields of this project that belong to the schedule.
 const EXCLUDED_DAYS: &str = "excludedDays";
+const EXCLUDED_TIMES: &str = "excludedTimes";
 const NOT_BEFORE: &str = "notBefore";
 const NOT_AFTER: &str = "notAfter";
 const REPEATED_HOUR: &str = "repeatedHour";
@@ -29,9 +30,9 @@ const SERVER_TTL: &str = "serverTtl";
 /// Encodes a configuration.
 ///
 /// The fields of this project follow those of Java if they are set: `timeZone`, `staticSharding`,
-/// `catchUp`, `excludedDays`, `notBefore`, `notAfter`, `repeatedHour`, `jitterMilliseconds`,
-/// `maxTimeDiff` and `serverTtl`. Unknown fields of the former document follow at the end. Java
-/// instances skip both, but fail on unknown properties.
+/// `catchUp`, `excludedDays`, `excludedTimes`, `notBefore`, `notAfter`, `repeatedHour`,
+/// `jitterMilliseconds`, `maxTimeDiff` and `serverTtl`. Unknown fields of the former document
+/// follow at the end. Java instances skip both, but fail on unknown properties.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
     json.string("jobName", config.job_name.as_str());
@@ -75,6 +76,7 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     }
     let of_schedule = [
         (EXCLUDED_DAYS, &config.excluded_days),
+        (EXCLUDED_TIMES, &config.excluded_times),
         (NOT_BEFORE, &config.not_before),
         (NOT_AFTER, &config.not_after),
         (REPEATED_HOUR, &config.repeated_hour),
@@ -133,6 +135,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.static_sharding = fields.boolean("staticSharding", false)?;
     config.catch_up = decode_catch_up(&mut fields)?;
     config.excluded_days = non_empty(fields.string(EXCLUDED_DAYS)?);
+    config.excluded_times = non_empty(fields.string(EXCLUDED_TIMES)?);
     config.not_before = non_empty(fields.string(NOT_BEFORE)?);
     config.not_after = non_empty(fields.string(NOT_AFTER)?);
     config.repeated_hour = non_empty(fields.string(REPEATED_HOUR)?);

@@ -29,6 +29,7 @@ const SIZE_PROVIDER: &str = "jobExecutorThreadPoolSizeProviderType";
 const CATCH_UP_WINDOW: &str = "elastic-job-rust.catch-up.window-seconds";
 const CATCH_UP_MAX: &str = "elastic-job-rust.catch-up.max";
 const EXCLUDED_DAYS: &str = "elastic-job-rust.excluded-days";
+const EXCLUDED_TIMES: &str = "elastic-job-rust.excluded-times";
 const NOT_BEFORE: &str = "elastic-job-rust.not-before";
 const NOT_AFTER: &str = "elastic-job-rust.not-after";
 const REPEATED_HOUR: &str = "elastic-job-rust.repeated-hour";
@@ -92,6 +93,7 @@ fn all_props<'a>(config: &'a JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a s
     }
     let of_schedule = [
         (EXCLUDED_DAYS, &config.excluded_days),
+        (EXCLUDED_TIMES, &config.excluded_times),
         (NOT_BEFORE, &config.not_before),
         (NOT_AFTER, &config.not_after),
         (REPEATED_HOUR, &config.repeated_hour),
@@ -146,6 +148,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.catch_up = take_catch_up(&mut java.props)?;
     let mut take = |key| java.props.remove(key).filter(|value: &String| !value.is_empty());
     config.excluded_days = take(EXCLUDED_DAYS);
+    config.excluded_times = take(EXCLUDED_TIMES);
     config.not_before = take(NOT_BEFORE);
     config.not_after = take(NOT_AFTER);
     config.repeated_hour = take(REPEATED_HOUR);
@@ -272,6 +275,20 @@ mod tests {
     }
 
     /// The same holds for a document of 2.1.5.
+    #[test]
+    fn lines_of_excluded_times_survive_both_forms() {
+        let times =
+            "22:00..06:00 # \"backup\"\n\nBEGIN:VCALENDAR\r\nSUMMARY:节日: a\\, b\r\n END\n";
+        for dialect in [Dialect::V2, Dialect::V3] {
+            let mut config = JobConfig::new(JobName::new("j").unwrap(), 3);
+            (config.java, config.misfire) = (JavaSettings::of(dialect), false);
+            config.excluded_times = Some(times.to_owned());
+            let written = encode_config(&config);
+            let read = decode_config(written.as_bytes()).unwrap();
+            assert_eq!(read.excluded_times.as_deref(), Some(times), "{written}");
+        }
+    }
+
     #[test]
     fn empty_excluded_days_exclude_no_day() {
         let empty = format!("{MINIMAL}props:\n  elastic-job-rust.excluded-days: ''\n");

@@ -5,6 +5,7 @@
 )]
 
 pub mod cron;
+pub mod excluded_times;
 pub mod feed;
 pub mod history;
 pub mod item_parameters;
@@ -31,10 +32,11 @@ impl std::fmt::Debug for Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "job_config", run: job_config::run },
     Target { name: "item_parameters", run: item_parameters::run },
     Target { name: "cron", run: cron::run },
+    Target { name: "excluded_times", run: excluded_times::run },
     Target { name: "time_zone", run: time_zone::run },
     Target { name: "names", run: names::run },
     Target { name: "records", run: records::run },

@@ -77,6 +77,10 @@ fn edit() -> impl Strategy<Value = Edit> {
         "GMT",
         "@-@",
         "..",
+        "22:00..06:00",
+        "BEGIN:VEVENT\n",
+        "RRULE:FREQ=DAILY\n",
+        ";COUNT=3",
         "\0",
     ];
     prop_oneof![
@@ -124,6 +128,7 @@ properties! {
     job_config: 4_000,
     item_parameters: 10_000,
     cron: 2_000,
+    excluded_times: 3_000,
     time_zone: 4_000,
     names: 4_000,
     records: 3_000,

@@ -141,7 +141,7 @@ fn same_seed_gives_same_run_in_every_process() {
 }
 
 /// Events of the product in 200 seeds, each with its minimum count.
-const PRODUCT: [(&str, u64); 35] = [
+const PRODUCT: [(&str, u64); 36] = [
     ("claimed", 5_000),
     ("settled", 3_000),
     ("failover", 60),
@@ -174,6 +174,7 @@ const PRODUCT: [(&str, u64); 35] = [
     ("request_dropped", 4),
     ("delayed_fire", 200),
     ("excluded_day", 100),
+    ("excluded_time", 20),
     ("config_jitter", 50),
     ("config_excluded_days", 20),
     ("narrowed", 100),

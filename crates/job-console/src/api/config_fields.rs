@@ -25,6 +25,10 @@ pub(super) struct ConfigFields {
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "SAT..SUN,12-25")]
     excluded_days: Option<Option<String>>,
+    /// Times without fires: windows, spans and iCalendar texts, one a line, at most 65536 bytes.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "22:00..06:00 # backup")]
+    excluded_times: Option<Option<String>>,
     /// Time of the first possible fire.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "2026-01-01T00:00:00Z")]
@@ -109,6 +113,7 @@ impl ConfigFields {
             cron: Some(config.cron.clone()),
             time_zone: Some(config.time_zone.clone()),
             excluded_days: Some(config.excluded_days.clone()),
+            excluded_times: Some(config.excluded_times.clone()),
             not_before: Some(config.not_before.clone()),
             not_after: Some(config.not_after.clone()),
             repeated_hour: Some(config.repeated_hour.clone()),
@@ -142,6 +147,7 @@ impl ConfigFields {
         set(&mut config.cron, self.cron);
         set(&mut config.time_zone, self.time_zone);
         set(&mut config.excluded_days, self.excluded_days);
+        set(&mut config.excluded_times, self.excluded_times);
         set(&mut config.not_before, self.not_before);
         set(&mut config.not_after, self.not_after);
         set(&mut config.repeated_hour, self.repeated_hour);
@@ -205,6 +211,7 @@ mod tests {
         config.cron = Some("0 0 3 * * ?".to_owned());
         config.time_zone = Some("Asia/Shanghai".to_owned());
         config.excluded_days = Some("SAT".to_owned());
+        config.excluded_times = Some("22:00..06:00 # backup".to_owned());
         config.not_before = Some("2026-01-01T00:00:00Z".to_owned());
         config.not_after = Some("2026-12-24T09:00:00".to_owned());
         config.repeated_hour = Some("both".to_owned());

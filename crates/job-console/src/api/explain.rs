@@ -5,8 +5,8 @@ use axum::response::Response;
 use coordination::{ServerIp, instance_id};
 use jiff::Timestamp;
 use operations::{
-    MovePlan, WhatIf, WhyNot, next_fires, plan_moves, schedule_of, why_item_not_running,
-    why_not_running,
+    MovePlan, WhatIf, WhyNot, exclusion_at, next_fires, plan_moves, schedule_of,
+    why_item_not_running, why_not_running,
 };
 use serde::{Deserialize, Serialize};
 use sharding::{InstanceId, StrategyRegistry};
@@ -87,6 +87,19 @@ pub(super) struct Fires {
     /// The fires in ascending order; fewer than requested if the schedule ends, none for a job that
     /// runs on request only.
     rows: Vec<NextFire>,
+    /// The exclusion that contains the time after which the fires are; null if there is none.
+    exclusion: Option<ExcludedUntil>,
+}
+
+/// An exclusion of the configuration, in which nothing fires.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct ExcludedUntil {
+    /// Reason of the entry, or the entry itself.
+    #[schema(example = "backup")]
+    reason: String,
+    /// First time that is not excluded; null if the exclusion has no end.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    until: Option<Timestamp>,
 }
 
 /// A scheduled fire.
@@ -132,14 +145,16 @@ pub(super) async fn list_next_fires(
             (name, zone)
         }
     };
-    let fires = scan(move || next_fires(&config, after, count as usize)).await?;
+    let found = move || (next_fires(&config, after, count as usize), exclusion_at(&config, after));
+    let (fires, exclusion) = scan(found).await?;
+    let exclusion = exclusion.map(|it| ExcludedUntil { reason: it.reason, until: it.until });
     let local = |at: Timestamp| {
         let zoned = at.to_zoned(zone.clone()?);
         Some(zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
     };
     let rows = fires.map_err(operations::Error::from)?;
     let rows = rows.into_iter().map(|at| NextFire { at, local: local(at) }).collect();
-    Ok(fresh.answer(Fires { time_zone, rows }))
+    Ok(fresh.answer(Fires { time_zone, rows, exclusion }))
 }
 
 fn unreadable(job: &operations::JobSnapshot) -> Problem {

@@ -5,7 +5,8 @@ use axum::extract::Query;
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use job_history::{
-    Error, EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History, InvalidCursor,
+    DropRecord, Error, EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History,
+    InvalidCursor,
 };
 use serde::{Deserialize, Serialize};
 use sharding::{InstanceId, ShardingItem};
@@ -34,7 +35,7 @@ impl From<InvalidCursor> for Problem {
     }
 }
 
-fn history(namespace: &Namespace) -> Answer<&History> {
+pub(super) fn history(namespace: &Namespace) -> Answer<&History> {
     namespace.history.as_ref().ok_or_else(|| {
         let detail = format!("the console has no history of namespace {:?}", namespace.name);
         Problem::not_found("no-history", detail)
@@ -331,7 +332,7 @@ pub(super) struct DropsQuery {
 
 /// Records that a process dropped because its queue was full.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct DropDetail {
+pub(super) struct DropDetail {
     /// Random name of the history that dropped them.
     writer: String,
     /// Time of the first dropped record.
@@ -342,6 +343,12 @@ struct DropDetail {
     last: Timestamp,
     /// Number of dropped records.
     records: u64,
+}
+
+impl From<DropRecord> for DropDetail {
+    fn from(lost: DropRecord) -> Self {
+        Self { writer: lost.writer, first: lost.first, last: lost.last, records: lost.dropped }
+    }
 }
 
 /// Dropped records.
@@ -363,11 +370,5 @@ pub(super) async fn list_drops(
     Query(query): Query<DropsQuery>,
 ) -> Answer<Json<Drops>> {
     let drops = history(&place.namespace)?.drops(query.from, query.until).await?;
-    let detail = |lost: job_history::DropRecord| DropDetail {
-        writer: lost.writer,
-        first: lost.first,
-        last: lost.last,
-        records: lost.dropped,
-    };
-    Ok(Json(Drops { rows: drops.into_iter().map(detail).collect() }))
+    Ok(Json(Drops { rows: drops.into_iter().map(DropDetail::from).collect() }))
 }

@@ -5,6 +5,7 @@
 //! `events` · `refusals` (errors of the framework) · `document`.
 
 mod alerts;
+mod apply;
 mod audit;
 mod bulk;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod place;
 mod refusals;
 mod servers;
 mod transfer;
+mod verification;
 
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
@@ -106,6 +108,7 @@ fn reads(routes: Routes) -> Routes {
         .api(VIEW, routes!(history::count_fires))
         .api(VIEW, routes!(history::list_events))
         .api(VIEW, routes!(history::list_drops))
+        .api(VIEW, routes!(verification::verify_job))
         .api(VIEW, routes!(alerts::list_alerts))
         .api(VIEW, routes!(events::stream_changes))
         .api_per_job(Permission::Configure, routes!(transfer::export_jobs))
@@ -155,6 +158,7 @@ fn bulk_changes(routes: Routes) -> Routes {
     use Permission::{Cancel, Disable, Import, Pause, Run};
     let import = routes!(transfer::import_jobs);
     let import = import.layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
+    let apply = routes!(apply::apply_files).layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
     routes
         .api_per_job(Run, routes!(bulk::run_jobs))
         .api_per_job(Run, routes!(bulk::rerun_failed_of_jobs))
@@ -164,6 +168,7 @@ fn bulk_changes(routes: Routes) -> Routes {
         .api_per_job(Disable, routes!(bulk::disable_jobs))
         .api_per_job(Disable, routes!(bulk::enable_jobs))
         .api_per_job(Import, import)
+        .api_per_job(Import, apply)
 }
 
 /// Adds the route of the document, which needs no permission because it has no data, and the layers

@@ -74,7 +74,10 @@ fn row(cx: &Cx<'_>, job: &str, record: &AuditRecord) -> (String, Markup) {
             td { a href=(cx.with(&[("who", &record.who), ("page", "")])) { (record.who) } }
             td { (cx.lang().audited_act(&record.act)) }
             th scope="row" { a href=(cx.job(job)) { (job) } }
-            td.text { (record.target) }
+            td.text {
+                (record.target)
+                @if !record.what.is_empty() { div.dim lang="en" { (record.what) } }
+            }
             td.text { (record.why) }
         }
     };

@@ -15,7 +15,7 @@ use super::jobs;
 use super::outcome::Outcome;
 use super::request::{Fault, Form, PageRequest, field};
 use super::shell::{Body, Section};
-use super::widgets::pill;
+use super::widgets::{effect_text, pill};
 use crate::api::scan;
 use crate::bulk::{Bulk, permission};
 use crate::problem::{Answer, Problem};
@@ -139,7 +139,7 @@ impl<'a> Request<'a> {
             let word = self.bulk.action.as_str();
             html! {
                 section.card aria-labelledby="bulk-title" {
-                    h1 #bulk-title { (lang.act_title(word)) ": " (lang.found(effects.len())) }
+                    h1 #bulk-title { (lang.act_title(word)) (cx.lang().colon()) (lang.found(effects.len())) }
                     p.sub { (lang.act_effect(word)) }
                     @if is_changed { p.why role="alert" { b { (lang.matching_jobs_changed()) } } }
                     (table(cx, &effects))
@@ -222,9 +222,9 @@ fn described(cx: &Cx<'_>, effect: &Result<Report, String>) -> Markup {
     html! {
         (pill(class, &word)) " "
         @for (n, entry) in all.iter().take(MAX_TARGETS).enumerate() {
-            @if n > 0 { "; " }
-            span lang="en" { (entry.target) ": " (entry.what) }
+            @if n > 0 { (lang.semicolon()) }
+            (lang.target_of_change(&entry.target)) (lang.colon()) (effect_text(cx, &entry.what))
         }
-        @if more > 0 { "; " span.dim { (lang.and_more(more)) } }
+        @if more > 0 { (lang.semicolon()) span.dim { (lang.and_more(more)) } }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coordination::JobName;
 use jiff::Timestamp;
 use maud::{Markup, PreEscaped, html};
-use operations::{Freshness, JobLine, JobSnapshot, JobState};
+use operations::{Freshness, JobLine, JobSnapshot};
 use tokio::time::Instant;
 
 use super::locale::Lang;
@@ -78,11 +78,9 @@ impl Cx<'_> {
         self.source?.live.job(&JobName::new(job).ok()?)
     }
 
-    /// Returns the next fire that instances of a job would start.
-    ///
-    /// Returns `None` while all of its servers are paused or disabled.
+    /// Returns the next fire of a job, if an instance will start it.
     pub(crate) fn next_fire(&self, job: &JobLine) -> Option<Timestamp> {
-        if is_held_back(job) {
+        if job.status.fire_need().is_some() {
             return None;
         }
         let name = JobName::new(&job.job_name).ok()?;
@@ -167,9 +165,4 @@ impl Cx<'_> {
         let fragment = Fragment { id: id.to_owned(), html: element.0.clone(), rows };
         self.fragments.borrow_mut().push(fragment);
     }
-}
-
-/// Returns true if operators keep all instances of a job from starting runs.
-pub(crate) fn is_held_back(job: &JobLine) -> bool {
-    matches!(job.status, JobState::Paused | JobState::Disabled)
 }

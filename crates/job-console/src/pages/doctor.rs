@@ -9,6 +9,7 @@ use super::cx::Cx;
 use super::query::encoded;
 use super::repair::link;
 use super::shell::{Body, Section};
+use super::time::with_times;
 use super::widgets::{PAGE, empty, page_number, pager, pill};
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {
@@ -19,12 +20,23 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
         all.filter(|finding| job.is_none_or(|job| finding.job == job)).collect();
     found.sort_by_key(|finding| Reverse(finding.severity));
     let (total, number) = (found.len(), page_number(cx, found.len()));
+    // The number beside the section leaves information out.
+    let severities = [Severity::Error, Severity::Warning, Severity::Info].map(|severity| {
+        (severity, found.iter().filter(|finding| finding.severity == severity).count())
+    });
     let shown = found.into_iter().skip((number - 1) * PAGE).take(PAGE);
     let rows: Vec<_> = shown.map(|finding| row(cx, finding)).collect();
     let main = html! {
         div.title {
             h1 { (lang.doctor()) }
-            (cx.live("found", &html! { p.dim { (lang.n_findings(total)) } }))
+            (cx.live("found", &html! {
+                p.dim {
+                    (lang.n_findings(total))
+                    @for (severity, n) in severities.into_iter().filter(|(_, n)| *n > 0) {
+                        " · " (of_severity(cx, severity).1) " " (n)
+                    }
+                }
+            }))
         }
         p.sub { (lang.doctor_hint()) }
         section.card aria-label=(lang.doctor()) {
@@ -65,21 +77,30 @@ fn page_of(cx: &Cx<'_>, job: &str) -> String {
     }
 }
 
-fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
+/// Returns the class and the word of a severity.
+fn of_severity(cx: &Cx<'_>, severity: Severity) -> (&'static str, String) {
     let lang = cx.lang();
-    let (class, word) = match finding.severity {
+    match severity {
         Severity::Error => ("fail", lang.error()),
         Severity::Warning => ("wait", lang.warning()),
         Severity::Info => ("off", lang.info()),
-    };
+    }
+}
+
+fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
+    let lang = cx.lang();
+    let (class, word) = of_severity(cx, finding.severity);
+    let line = cx.summary.list.get(&finding.job);
+    let zone = line.and_then(|line| line.time_zone.as_deref());
     html! {
         tr {
             td { (pill(class, &word)) }
             th scope="row" { a href=(page_of(cx, &finding.job)) { (finding.job) } }
             td.text {
+                @if let Some(kind) = lang.finding_kind(finding.code) { (kind) " " }
                 code { (finding.code) }
                 @if let Some(fault) = finding.fault { " " span.dim { (fault) } }
-                div lang="en" { (finding.text) }
+                div lang="en" { (with_times(cx, zone, &finding.text)) }
             }
             td.text {
                 @if let Some(node) = &finding.node {

@@ -1,4 +1,5 @@
-//! Entries of the palette: pages, jobs and servers that have a text.
+//! Entries of the palette: jobs, servers and pages that have a text, and operations on the first
+//! job and the first server.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -8,6 +9,7 @@ use super::cx::Cx;
 use super::html as html_response;
 use super::request::PageRequest;
 use super::shell::Section;
+use crate::access::Permission;
 
 /// Maximum number of entries of each kind.
 const MAX: usize = 12;
@@ -25,6 +27,41 @@ fn is_root(text: &str) -> bool {
     text == "./" || (!text.is_empty() && text.replace("../", "").is_empty())
 }
 
+/// Kind, label and address.
+type Entry = (String, String, String);
+
+const OF_JOB: [(Permission, &str); 5] = [
+    (Permission::Run, "run"),
+    (Permission::Run, "rerun"),
+    (Permission::Pause, "pause"),
+    (Permission::Pause, "resume"),
+    (Permission::Disable, "enable"),
+];
+const OF_SERVER: [(Permission, &str); 4] = [
+    (Permission::Drain, "drain"),
+    (Permission::Disable, "enable"),
+    (Permission::Pause, "pause"),
+    (Permission::Pause, "resume"),
+];
+
+/// Returns the permitted operations, each with the page that shows its effect.
+fn operations(cx: &Cx<'_>, job: Option<&&str>, server: Option<&&str>) -> Vec<Entry> {
+    let lang = cx.lang();
+    let entry = |name: &str, page: &str, word: &str| {
+        let label = format!("{} {name}…", lang.act_title(word));
+        (lang.operation(), label, format!("{page}/act/{word}"))
+    };
+    let of_job = job.into_iter().flat_map(|job| {
+        let permitted = OF_JOB.into_iter().filter(|(permission, _)| cx.may(*permission, Some(job)));
+        permitted.map(|(_, word)| entry(job, &cx.job(job), word))
+    });
+    let of_server = server.into_iter().flat_map(|ip| {
+        let permitted = OF_SERVER.into_iter().filter(|(permission, _)| cx.may(*permission, None));
+        permitted.map(|(_, word)| entry(ip, &cx.server(ip), word))
+    });
+    of_job.chain(of_server).collect()
+}
+
 fn entries(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
     let text = cx.address.value("q").unwrap_or_default().to_lowercase();
@@ -36,13 +73,17 @@ fn entries(cx: &Cx<'_>) -> Markup {
     jobs.sort_by_key(|name| (!name.to_lowercase().starts_with(&text), *name));
     let servers = cx.source.map(|namespace| namespace.live.servers()).unwrap_or_default();
     let ips = servers.iter().map(|server| server.server_ip.as_str()).filter(|ip| has_text(ip));
+    let ips: Vec<&str> = ips.take(MAX).collect();
+    let operations =
+        if text.is_empty() { Vec::new() } else { operations(cx, jobs.first(), ips.first()) };
     let pages = Section::visible(cx).map(|section| (section.label(lang), section.path()));
     let pages = pages.filter(|(label, path)| has_text(label) || has_text(path));
-    let found: Vec<(String, String, String)> = jobs
+    let found: Vec<Entry> = jobs
         .into_iter()
         .take(MAX)
         .map(|job| (lang.job(), job.to_owned(), cx.job(job)))
-        .chain(ips.take(MAX).map(|ip| (lang.server(), ip.to_owned(), cx.server(ip))))
+        .chain(ips.into_iter().map(|ip| (lang.server(), ip.to_owned(), cx.server(ip))))
+        .chain(operations)
         .chain(pages.map(|(label, path)| (lang.page(), label, cx.here(path))))
         .collect();
     html! {

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use coordination::JobName;
 use jiff::{SignedDuration, Timestamp};
-use job_history::{FireOutcome, FirePage, FireQuery, FireRecord, History};
+use job_history::{DropRecord, FireOutcome, FirePage, FireQuery, FireRecord, History};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::job::verification::{self, Verified};
 use super::query::Address;
 use super::timeline::Recorded;
 use super::view::{Tab, View};
@@ -18,6 +20,8 @@ use crate::namespaces::Namespace;
 
 /// Deadline of an answer of the history. The page is shown without it afterwards.
 const DEADLINE: Duration = Duration::from_secs(2);
+/// Deadline of a verification, which reads all records of a period.
+const VERIFY_DEADLINE: Duration = Duration::from_secs(30);
 /// Number of rows that a page of runs is made of.
 const ROWS: u32 = 500;
 
@@ -43,6 +47,8 @@ pub(crate) enum Past {
     Jobs(Arc<JobRuns>),
     /// Entries of the timeline.
     Timeline(Recorded),
+    /// Verdicts about the fires of a period.
+    Verified(Verified),
     /// The page shows nothing of the past.
     Unasked,
 }
@@ -62,6 +68,11 @@ impl Runs {
     /// accident.
     pub(crate) fn is_flapping(self) -> bool {
         self.failed >= 2 && self.succeeded > 0
+    }
+
+    /// Returns true if more than half of the runs failed.
+    pub(crate) fn fails_mostly(self) -> bool {
+        self.failed > self.succeeded
     }
 }
 
@@ -94,11 +105,15 @@ impl Dropped {
         from: Option<Timestamp>,
         until: Option<Timestamp>,
     ) -> job_history::Result<Option<Self>> {
-        let all = history.drops(from, until).await?;
+        Ok(Self::among(&history.drops(from, until).await?))
+    }
+
+    /// Returns the sum of dropped records; `None` without one.
+    pub(crate) fn among(all: &[DropRecord]) -> Option<Self> {
         let first = all.iter().map(|row| row.first).min();
         let last = all.iter().map(|row| row.last).max();
         let records = all.iter().map(|row| row.dropped).sum();
-        Ok(first.zip(last).map(|(first, last)| Self { records, first, last }))
+        first.zip(last).map(|(first, last)| Self { records, first, last })
     }
 }
 
@@ -133,6 +148,9 @@ impl Past {
                     Ok(Self::Fires(fires_of(history, job.as_str(), address).await?))
                 }
                 View::Timeline(filter) => Ok(Self::Timeline(Recorded::of(history, filter).await?)),
+                View::Job(job, Tab::Verification) => {
+                    verified(namespace, history, job, address, now).await
+                }
                 View::Jobs => Ok(Self::Jobs(namespace.last_day.runs(history, now, max_age).await?)),
                 View::Job(_, Tab::Schedule | Tab::Placement | Tab::Configuration)
                 | View::Outcome(_)
@@ -146,12 +164,25 @@ impl Past {
                 | View::About => Ok(Self::Unasked),
             }
         };
-        match tokio::time::timeout(DEADLINE, asked).await {
+        let deadline = if view.follows_history() { DEADLINE } else { VERIFY_DEADLINE };
+        match tokio::time::timeout(deadline, asked).await {
             Ok(Ok(past)) => past,
             Ok(Err(error)) => Self::Failed(error.to_string()),
-            Err(_) => Self::Failed(format!("no answer within {DEADLINE:?}")),
+            Err(_) => Self::Failed(format!("no answer within {deadline:?}")),
         }
     }
+}
+
+async fn verified(
+    namespace: &Namespace,
+    history: &History,
+    job: &JobName,
+    address: &Address,
+    now: Timestamp,
+) -> job_history::Result<Past> {
+    // The page itself reports a job that does not exist.
+    let Ok(snapshot) = namespace.job(job) else { return Ok(Past::Unasked) };
+    Ok(Past::Verified(verification::ask(history, &snapshot, address, now).await?))
 }
 
 /// Returns the question for the runs of a job, limited by the address of the page.

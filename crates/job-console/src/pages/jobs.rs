@@ -24,7 +24,7 @@ use crate::selection::Selection;
 /// Word of the filter for all jobs that need attention.
 const ATTENTION: &str = "ATTENTION";
 /// Words of the filter, each with the status that the rows of its jobs show.
-const STATUSES: [(&str, Option<Attention>, JobState); 9] = [
+const STATUSES: [(&str, Option<Attention>, JobState); 10] = [
     ("OK", None, JobState::Ok),
     ("FAILING", Some(Attention::Failing), JobState::Failing),
     ("CRASHED", Some(Attention::Crashed), JobState::Crashed),
@@ -32,6 +32,7 @@ const STATUSES: [(&str, Option<Attention>, JobState); 9] = [
     ("LATE", Some(Attention::Late), JobState::Ok),
     ("RESHARDING", Some(Attention::Resharding), JobState::Resharding),
     ("PAUSED", Some(Attention::Paused), JobState::Paused),
+    ("PARTLY_PAUSED", Some(Attention::PartlyPaused), JobState::Ok),
     ("DISABLED", None, JobState::Disabled),
     ("NO_INSTANCE", Some(Attention::NoInstance), JobState::NoInstance),
 ];

@@ -26,6 +26,7 @@ mod preferences;
 mod prefs;
 mod query;
 mod reasons;
+mod remove_servers;
 mod repair;
 mod request;
 mod running;
@@ -74,13 +75,14 @@ pub(crate) use history::LastDay;
 pub(crate) use stream::Streams;
 
 /// Pages that a viewer may see, below the root of the console.
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 19] = [
     "/n/{namespace}",
     "/n/{namespace}/jobs",
     "/n/{namespace}/jobs/{job}",
     "/n/{namespace}/jobs/{job}/runs",
     "/n/{namespace}/jobs/{job}/schedule",
     "/n/{namespace}/jobs/{job}/placement",
+    "/n/{namespace}/jobs/{job}/verification",
     "/n/{namespace}/jobs/{job}/configuration",
     "/n/{namespace}/outcome",
     "/n/{namespace}/running",
@@ -102,7 +104,7 @@ pub(crate) fn add(routes: Routes) -> Routes {
         .page(view, &Method::GET, "/", get(home))
         .page(view, &Method::GET, "/n/{namespace}/find", get(find::find))
         .page(view, &Method::GET, "/n/{namespace}/stream", get(stream::stream));
-    let routes = preferences::add(routes);
+    let routes = remove_servers::add(preferences::add(routes));
     let routes =
         PAGES.iter().fold(routes, |routes, path| routes.page(view, &Method::GET, path, get(show)));
     assets::add(alerts::add(transfer::add(repair::add(bulk::add(configure::add(act::add(

@@ -78,10 +78,10 @@ pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, outcome: &Outcome) -> Body {
     let rows: Vec<_> = shown.map(|(job, record)| row(cx, job, record)).collect();
     let why = changed.first().map(|(_, record)| record.why.as_str());
     let main = html! {
-        h1 { (sentence(&lang.audited_act(&outcome.act))) ": " (cx.live_inline("found", &html! { (lang.found(total)) })) }
+        h1 { (sentence(&lang.audited_act(&outcome.act))) (cx.lang().colon()) (cx.live_inline("found", &html! { (lang.found(total)) })) }
         p.sub {
             (lang.by(&outcome.who)) " " (cx.when(outcome.from, None))
-            @if let Some(why) = why { ": " (why) }
+            @if let Some(why) = why { (cx.lang().colon()) (why) }
         }
         section.card aria-label=(lang.result()) {
             @if rows.is_empty() {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use job_history::FireRecord;
 use maud::{Markup, html};
-use operations::{Attention, JobLine, JobState, next_fires, why_not_running};
+use operations::{Attention, JobLine, JobState, WhyNot, next_fires, why_not_running};
 
-use super::cx::{Cx, is_held_back};
+use super::cx::Cx;
 use super::history::{Past, Runs};
 use super::reasons;
 use super::shell::{Body, Section};
@@ -63,7 +63,12 @@ fn verdict(cx: &Cx<'_>, flapping: usize) -> Markup {
         } @else if summary.attention == 0 {
             p.why.good { b { (lang.verdict_good(jobs)) } " " (lang.verdict_running(running)) }
         } @else {
-            p.why { b { (lang.verdict_bad(summary.attention, jobs)) } " " (lang.verdict_running(running)) }
+            p.why {
+                b { (lang.verdict_bad(summary.attention, jobs)) } " "
+                // The table below has these jobs, too.
+                @if flapping > 0 { (lang.n_more_fail_at_times(flapping)) " " }
+                (lang.verdict_running(running))
+            }
         }
     }
 }
@@ -93,7 +98,10 @@ fn flapping_row(cx: &Cx<'_>, job: &JobLine, runs: Runs) -> Markup {
     let (lang, name) = (cx.lang(), job.job_name.as_str());
     html! {
         tr id={ "p-" (super::query::encoded(name)) } {
-            td { (pill("wait", &lang.fails_at_times())) }
+            td {
+                @if runs.fails_mostly() { (pill("fail", &lang.fails_mostly())) }
+                @else { (pill("wait", &lang.fails_at_times())) }
+            }
             th scope="row" { a href={ (cx.job(name)) "/runs" } { (name) } }
             td.nowrap { (lang.last_hour()) }
             td.text { (lang.failed_of(runs.failed, runs.failed + runs.succeeded)) }
@@ -142,6 +150,13 @@ fn attention(cx: &Cx<'_>, flapping: &[(&JobLine, Runs)]) -> Markup {
     cx.live("attention", &table)
 }
 
+/// Returns the most important reason, and a held back server that is another one.
+fn shown_reasons(reasons: &[WhyNot]) -> (Option<&WhyNot>, Option<&WhyNot>) {
+    let is_held_back =
+        |why: &&WhyNot| matches!(why, WhyNot::Paused { .. } | WhyNot::ServersDisabled { .. });
+    (reasons.first(), reasons.iter().skip(1).find(is_held_back))
+}
+
 fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> Markup {
     let (name, zone) = (job.job_name.as_str(), job.time_zone.as_deref());
     let snapshot = cx.snapshot(name);
@@ -157,8 +172,13 @@ fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> Markup {
             let reasons = snapshot.map(|job| why_not_running(job, cx.now)).unwrap_or_default();
             let from = Since::of(job, snapshot);
             let from = html! { @if let Some(from) = from { (since(cx, from, zone)) } };
-            let why = snapshot.zip(reasons.first());
-            (from, html! { @if let Some((it, why)) = why { (reasons::of_job(cx, it, job, why)) } })
+            let (first, beside) = shown_reasons(&reasons);
+            let text = |why| snapshot.map(|it| reasons::of_job(cx, it, job, why));
+            let why = html! {
+                @if let Some(first) = first.and_then(text) { (first) }
+                @if let Some(beside) = beside.and_then(text) { div.dim { (beside) } }
+            };
+            (from, why)
         }
     };
     html! {
@@ -178,7 +198,8 @@ fn upcoming<'a>(cx: &'a Cx<'_>) -> Vec<(Timestamp, &'a JobLine)> {
     let first = live.map(|live| live.next_fires(cx.now.as_millisecond(), FIRES));
     let mut fires = Vec::new();
     for (_, name) in first.unwrap_or_default() {
-        let line = cx.summary.list.get(name.as_str()).filter(|line| !is_held_back(line));
+        let line =
+            cx.summary.list.get(name.as_str()).filter(|line| line.status.fire_need().is_none());
         let Some(line) = line else { continue };
         let snapshot = cx.snapshot(name.as_str());
         let config = snapshot.as_ref().and_then(|job| job.config());
@@ -219,7 +240,9 @@ fn day(cx: &Cx<'_>, past: &Past) -> Markup {
             (outcomes(cx, counts))
             @if failed.is_empty() { p.dim { (lang.no_failures()) } } @else { (failures(cx, failed)) }
         },
-        Past::Fires(_) | Past::Jobs(_) | Past::Timeline(_) | Past::Unasked => html! {},
+        Past::Fires(_) | Past::Jobs(_) | Past::Timeline(_) | Past::Verified(_) | Past::Unasked => {
+            html! {}
+        }
     }
 }
 
@@ -230,7 +253,8 @@ fn zone_of<'a>(cx: &'a Cx<'_>, job: &str) -> Option<&'a str> {
 fn outcomes(cx: &Cx<'_>, counts: &BTreeMap<String, u64>) -> Markup {
     html! {
         ul.counts {
-            @for (word, n) in counts {
+            // Runs in progress have no outcome: the page shows their present number above.
+            @for (word, n) in counts.iter().filter(|(word, _)| *word != "running") {
                 li { (pill(outcome_class(word), &cx.lang().outcome(word))) " " b { (n) } }
             }
         }

@@ -1,5 +1,6 @@
 //! Reasons why a job or an item does not run, as sentences with links.
 
+use coordination::{AuditRecord, ServerIp, ServerState};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use operations::{JobLine, JobSnapshot, WhyNot};
@@ -7,6 +8,7 @@ use operations::{JobLine, JobSnapshot, WhyNot};
 use super::cx::Cx;
 use super::locale::Lang;
 use super::summary::Late;
+use super::time::with_times;
 use super::widgets::instance;
 
 /// Returns a reason as a sentence in the language of the reader.
@@ -24,13 +26,24 @@ pub(crate) fn reason(cx: &Cx<'_>, zone: Option<&str>, why: &WhyNot) -> Markup {
         (_, WhyNot::NextFire { at_ms }) => {
             html! { (cx.lang().next_fire()) " " (at(cx, *at_ms, zone)) }
         }
+        (lang, WhyNot::NextFireMissed { at_ms, unless }) => {
+            html! { (lang.fire_missed_unless(*unless)) " " (at(cx, *at_ms, zone)) }
+        }
+        (lang, WhyNot::Gap { items, first_ms, until_ms, count }) => html! {
+            (lang.fires_not_run(*count, items.len()))
+            " (" (at(cx, *first_ms, zone)) " – " (at(cx, *until_ms, zone)) ")"
+        },
+        (lang, WhyNot::Excluded { exclusion, until_ms }) => html! {
+            (lang.excluded()) (exclusion)
+            @if let Some(until) = until_ms { " " (lang.until()) " " (at(cx, *until, zone)) }
+        },
         (lang, WhyNot::Late { item, due_ms, runs }) => html! {
             @if *runs { (lang.item_runs_long(*item)) } @else { (lang.fire_not_begun(*item)) }
             " (" (at(cx, *due_ms, zone)) ")"
         },
-        (Lang::English, why) => html! { (sentence(&why.to_string())) },
+        (Lang::English, why) => with_times(cx, zone, &sentence(&why.to_string())),
         (Lang::Chinese, why) => match chinese(why) {
-            Some(text) => html! { (text) },
+            Some(text) => with_times(cx, zone, &text),
             // Kinds that a later version adds have only their English sentence.
             None => html! { span lang="en" { (why) } },
         },
@@ -48,17 +61,70 @@ pub(super) fn sentence(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// Returns a reason of a whole job. Servers that were paused together are counted, not listed.
+/// Maximum number of recorded changes that a sentence names.
+const MAX_CHANGES: usize = 3;
+
+/// Returns a reason of a whole job. Servers that one change holds back are counted if they are all
+/// that are held back, and listed with the change of each otherwise.
 pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, why: &WhyNot) -> Markup {
-    let (lang, brief, zone) = (cx.lang(), &line.brief, line.time_zone.as_deref());
-    let WhyNot::Paused { .. } = why else { return reason(cx, zone, why) };
-    let by = job.audit().rev().find(|record| record.act == "pause");
+    let (lang, live, zone) = (cx.lang(), line.live_servers, line.time_zone.as_deref());
+    match why {
+        WhyNot::Paused { all, items, .. } => {
+            let begin = lang.servers_paused(line.paused_servers, live);
+            let effect = (!all).then(|| lang.paused_items_wait(*items));
+            held_back(cx, zone, &begin, &changes(job, ServerState::Paused), effect.as_deref())
+        }
+        WhyNot::ServersDisabled { servers } => {
+            let begin = lang.servers_disabled(servers.len(), live);
+            let effect = lang.disabled_without_items();
+            held_back(cx, zone, &begin, &changes(job, ServerState::Disabled), Some(&effect))
+        }
+        why => reason(cx, zone, why),
+    }
+}
+
+fn held_back(
+    cx: &Cx<'_>,
+    zone: Option<&str>,
+    begin: &str,
+    changes: &[Change<'_>],
+    effect: Option<&str>,
+) -> Markup {
+    let lang = cx.lang();
+    let is_one = changes.len() == 1;
+    let more = changes.len().saturating_sub(MAX_CHANGES);
     html! {
-        (lang.servers_paused(brief.paused_servers, brief.live_servers))
-        @if let Some(record) = by {
-            " " (lang.by(&record.who)) " " (at(cx, record.at_ms, zone)) ": " (record.why)
+        (begin)
+        @if !is_one { (lang.colon()) }
+        @for (n, (by, servers)) in changes.iter().take(MAX_CHANGES).enumerate() {
+            @if n > 0 { (lang.semicolon()) }
+            @if !is_one { (servers.join(", ")) }
+            @if let Some(record) = by {
+                " " (lang.by(&record.who)) " " (at(cx, record.at_ms, zone)) (lang.colon()) (record.why)
+            }
+        }
+        @if more > 0 { (lang.semicolon()) (lang.and_more(more)) }
+        @if let Some(effect) = effect { (lang.stop()) " " (effect) }
+    }
+}
+
+/// A recorded change, if it is known, and the servers that it holds back.
+type Change<'a> = (Option<&'a AuditRecord>, Vec<String>);
+
+/// Returns the changes by which servers with live instances are in this state.
+fn changes(job: &JobSnapshot, state: ServerState) -> Vec<Change<'_>> {
+    let mut changes: Vec<Change<'_>> = Vec::new();
+    let is_meant =
+        |(ip, is): &(&ServerIp, ServerState)| *is == state && job.instances_on(ip).next().is_some();
+    for (ip, _) in job.view().servers().filter(is_meant) {
+        let by = job.held_by(ip);
+        let id = by.map(|record| &record.id);
+        match changes.iter_mut().find(|(one, _)| one.map(|record| &record.id) == id) {
+            Some((_, servers)) => servers.push(ip.to_string()),
+            None => changes.push((by, vec![ip.to_string()])),
         }
     }
+    changes
 }
 
 /// Maximum number of late items that a sentence names. All are counted.
@@ -72,13 +138,13 @@ pub(crate) fn late(cx: &Cx<'_>, job: &JobSnapshot, late: &Late) -> Markup {
     let more = items.len().saturating_sub(MAX_ITEMS);
     html! {
         @if items.len() > 1 {
-            b { (cx.lang().n_late(items.len())) } ": "
+            b { (cx.lang().n_late(items.len())) } (cx.lang().colon())
             @for (n, item) in items.iter().take(MAX_ITEMS).enumerate() {
                 @if n > 0 { ", " }
                 a href={ (cx.job(name)) "?item=" (item) } { (item) }
             }
             @if more > 0 { " " (cx.lang().and_more(more)) }
-            " (" a href={ (cx.job(name)) "?show=late" } { (cx.lang().show_all()) } "). "
+            " (" a href={ (cx.job(name)) "?show=late" } { (cx.lang().show_all()) } ")" (cx.lang().stop()) " "
         }
         @if first.runs { (cx.lang().item_runs_long(item)) }
         @else { (cx.lang().fire_not_begun(item)) }
@@ -86,6 +152,11 @@ pub(crate) fn late(cx: &Cx<'_>, job: &JobSnapshot, late: &Late) -> Markup {
             " " (cx.lang().held_by()) " " (instance(cx, holder.as_str()))
         }
     }
+}
+
+fn listed(servers: &[String]) -> String {
+    let servers = servers.iter().map(|text| Lang::Chinese.held_back(text));
+    servers.collect::<Vec<_>>().join("；")
 }
 
 #[expect(
@@ -106,25 +177,35 @@ fn chinese(why: &WhyNot) -> Option<String> {
             format!("没有存活的进程提供该作业的模板 {template} 并接受其标签 {label}")
         }
         WhyNot::NoAvailableInstance { servers } => {
-            format!("没有可用的实例：{}", servers.join("；"))
+            format!("没有可用的实例：{}", listed(servers))
         }
-        WhyNot::Paused { servers, all: true } => {
-            format!("所有服务器均已暂停，恢复之前没有分片启动：{}", servers.join("；"))
+        WhyNot::Paused { servers, all: true, .. } => {
+            format!("所有服务器均已暂停，恢复之前没有分片启动：{}", listed(servers))
         }
-        WhyNot::Paused { servers, all: false } => {
-            format!("部分服务器已暂停，其分片在恢复之前不会启动：{}", servers.join("；"))
+        WhyNot::Paused { servers, all: false, items: 0 } => {
+            format!(
+                "部分服务器已暂停，它们不拥有分片，所有分片在其他服务器上启动：{}",
+                listed(servers)
+            )
+        }
+        WhyNot::Paused { servers, all: false, .. } => {
+            format!("部分服务器已暂停，其分片在恢复之前不会启动：{}", listed(servers))
         }
         WhyNot::ServersDisabled { servers } => {
-            format!("部分服务器已禁用，其实例不分配分片：{}", servers.join("；"))
+            format!("部分服务器已禁用，其实例不分配分片：{}", listed(servers))
         }
         WhyNot::NoLeader => "没有主节点，因此分片未分配".to_owned(),
         WhyNot::Resharding => "已请求重新分片，完成之前 Java 实例不会启动任何分片".to_owned(),
         WhyNot::NoSuchItem => "该作业没有此分片".to_owned(),
         WhyNot::ItemDisabled { said: None } => "该分片已禁用".to_owned(),
-        WhyNot::ItemDisabled { said: Some(said) } => format!("该分片已禁用（{said}）"),
+        WhyNot::ItemDisabled { said: Some(said) } => {
+            format!("该分片已禁用（{}）", Lang::Chinese.held_back(said))
+        }
         WhyNot::NoOwner => "该分片没有所有者".to_owned(),
         WhyNot::OwnerGone { owner } => format!("该分片的所有者 {owner} 已离开"),
-        WhyNot::OwnerHeldBack { owner, server } => format!("该分片的所有者是 {owner}，而 {server}"),
+        WhyNot::OwnerHeldBack { owner, server } => {
+            format!("该分片的所有者是 {owner}，而{}", Lang::Chinese.held_back(server))
+        }
         WhyNot::Runs { holder, .. } => {
             format!("{} 正在运行该分片", holder.as_deref().unwrap_or("某实例"))
         }
@@ -151,6 +232,7 @@ fn chinese(why: &WhyNot) -> Option<String> {
             format!("{of} 个分片中有 {} 个上次运行失败{last}", items.len())
         }
         WhyNot::WaitsForFire { .. } | WhyNot::NextFire { .. } => return None,
+        WhyNot::NextFireMissed { .. } | WhyNot::Gap { .. } => return None,
         _ => return None,
     })
 }

@@ -77,7 +77,7 @@ fn shown(
         let lang = cx.lang();
         html! {
             section #act-form.card aria-labelledby="act-title" {
-                h1 #act-title { (lang.repair()) ": " (finding.job) }
+                h1 #act-title { (lang.repair()) (cx.lang().colon()) (finding.job) }
                 p { code { (finding.code) } " " span lang="en" { (finding.text) } }
                 @if let Some(node) = &finding.node { p.sub { code { (node) } } }
                 @if matches!(again, Some(Again::Changed)) {

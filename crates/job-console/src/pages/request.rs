@@ -124,6 +124,13 @@ impl PageRequest {
         self.lead_to(&format!("{path}{separator}changed={changes}"))
     }
 
+    /// Leads to a page of the namespace that shows an operation by its word, and the number of
+    /// changes.
+    pub(super) fn lead_to_done(&self, path: &str, word: &str, changes: usize) -> Response {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        self.lead_to_changed(&format!("{path}{separator}did={word}"), changes)
+    }
+
     /// Refuses a change of a reader of old data who has not confirmed it.
     pub(super) fn confirm_age(&self, fields: &Fields) -> Answer<()> {
         let age = Age::of(self.namespace.live.freshness(), self.asked.now);

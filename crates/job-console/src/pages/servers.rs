@@ -10,6 +10,7 @@ use sharding::InstanceId;
 
 use super::cx::Cx;
 use super::query::encoded;
+use super::remove_servers;
 use super::shell::{Body, Section};
 use super::summary::moment;
 use super::view::Snapshots;
@@ -47,6 +48,8 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
         div.title {
             h1 { (lang.servers()) }
             (cx.live("found", &html! { p.dim { (lang.found(total)) } }))
+            span.grow {}
+            (remove_servers::link(cx))
         }
         form.filters role="search" aria-label=(lang.filter()) action=(cx.here("servers")) {
             div.field {
@@ -147,6 +150,7 @@ pub(super) fn server_page(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Answe
             @if let Some(record) = last_held_by(jobs, ip) {
                 p.why.neutral {
                     (lang.last_held_by()) " " b { (lang.act_title(&record.act)) } " " (held_by(cx, record))
+                    @if record.act == "drain" { (lang.stop()) " " (drained(cx, jobs, ip)) }
                 }
             }
             ul.plain { @for id in &server.instances { li { code { (id) } } } }
@@ -166,13 +170,23 @@ fn held_by(cx: &Cx<'_>, record: &AuditRecord) -> Markup {
     html! {
         (cx.lang().by(&record.who)) " "
         @if let Some(at) = at { (cx.when(at, None)) }
-        ": " (record.why)
+        (cx.lang().colon()) (record.why)
     }
 }
 
 /// Returns the latest recorded change by which any job does not run on the server.
 fn last_held_by<'a>(jobs: &'a Snapshots, ip: &ServerIp) -> Option<&'a AuditRecord> {
     jobs.configured().filter_map(|job| job.held_by(ip)).max_by_key(|record| record.at_ms)
+}
+
+/// Returns the progress of the drain: the runs that it waits for.
+fn drained(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Markup {
+    let is_drained = |job: &&JobSnapshot| job.held_by(ip).is_some_and(|by| by.act == "drain");
+    let running = |job: &JobSnapshot| job.instances_on(ip).map(|id| job.runs_on(id)).sum::<usize>();
+    let running: usize = jobs.configured().filter(is_drained).map(running).sum();
+    html! {
+        @if running == 0 { b { (cx.lang().drained()) } } @else { b { (cx.lang().n_still_run(running)) } }
+    }
 }
 
 fn acts(cx: &Cx<'_>, ip: &ServerIp) -> Markup {

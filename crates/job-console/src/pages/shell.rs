@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 
+use super::act::act_title;
 use super::assets;
 use super::cx::{Age, Cx};
 use super::locale::Lang;
@@ -288,8 +289,10 @@ fn navigation(cx: &Cx<'_>, section: Section) -> Markup {
 /// Returns the result of the operation that has led to this page.
 fn changed(cx: &Cx<'_>) -> Markup {
     let Some(n) = cx.address.number("changed") else { return html! {} };
+    let operation = cx.address.value("did").and_then(|word| act_title(cx.lang(), word));
     html! {
-        p.why.good role="status" {
+        p #result.why.good role="status" tabindex="-1" {
+            @if let Some(title) = operation { b { (title) } (cx.lang().colon()) }
             (cx.lang().n_changed(n)) " " a href=(cx.here("audit")) { (cx.lang().see_audit()) }
         }
     }

@@ -46,11 +46,9 @@ const BEAT: Duration = Duration::from_millis(500);
 /// a fire may be late by then.
 const REFRESH: Duration = Duration::from_secs(5);
 
-/// Time after which a stream ends. The browser opens the next one at once, and the console checks
+/// Time after which a stream ends. The page opens the next one soon, and the console checks
 /// again who it is.
 const LIFETIME: Duration = Duration::from_secs(300);
-/// Time after which the browser opens the next stream.
-const RETRY: Duration = Duration::from_millis(200);
 
 /// Bound of the number of streams.
 #[derive(Clone, Debug)]
@@ -139,7 +137,7 @@ impl Follower {
             let mut follower = follower?;
             let (event, is_over) = follower.next().await;
             let goes_on = !is_over && Instant::now() < follower.ends;
-            Some((Ok(event.retry(RETRY)), goes_on.then_some(follower)))
+            Some((Ok(event), goes_on.then_some(follower)))
         })
     }
 
@@ -185,6 +183,9 @@ impl Follower {
     fn ask(&self) -> BoxFuture<'static, Past> {
         let (namespace, view) = (Arc::clone(&self.request.namespace), self.view.clone());
         let (address, now) = (self.request.asked.address.clone(), Timestamp::now());
+        if !view.follows_history() {
+            return async { Past::Unasked }.boxed();
+        }
         async move { Past::of(&namespace, &view, &address, now, REFRESH).await }.boxed()
     }
 

@@ -69,8 +69,8 @@ impl Since {
 }
 
 fn known(job: &JobSnapshot, status: JobState) -> Option<Timestamp> {
-    let changed_by = |act: &str| {
-        let last = job.audit().rev().find(|record| record.act == act)?;
+    let changed_by = |acts: &[&str]| {
+        let last = job.audit().rev().find(|record| acts.contains(&record.act.as_str()))?;
         moment(Some(last.at_ms))
     };
     match status {
@@ -78,8 +78,8 @@ fn known(job: &JobSnapshot, status: JobState) -> Option<Timestamp> {
             let ends = item_briefs(job).into_iter().filter(|item| item.failing);
             ends.filter_map(|item| moment(item.ended_ms)).min()
         }
-        JobState::Paused => changed_by("pause"),
-        JobState::Disabled => changed_by("disable"),
+        JobState::Paused => changed_by(&["pause"]),
+        JobState::Disabled => changed_by(&["disable", "drain"]),
         JobState::Ok | JobState::Resharding | JobState::NoInstance | JobState::Crashed => None,
         _ => None,
     }

@@ -55,6 +55,36 @@ impl Cx<'_> {
     }
 }
 
+/// Returns a sentence of another crate in which times in UTC are shown as those of the page.
+pub(crate) fn with_times(cx: &Cx<'_>, zone_name: Option<&str>, text: &str) -> Markup {
+    let (mut rest, mut found) = (text, Vec::new());
+    while let Some((begin, at, end)) = first_time(rest) {
+        found.push((begin, at));
+        rest = end;
+    }
+    html! {
+        @for (begin, at) in found { (begin) (cx.time(at, zone_name)) }
+        (rest)
+    }
+}
+
+/// Lengths of a time in RFC 3339: without a fraction, and with nanoseconds.
+const TIME_LENGTHS: [usize; 2] =
+    ["2024-02-29T12:00:00Z".len(), "2024-02-29T12:00:00.123456789Z".len()];
+
+/// Returns the first time in UTC of a text, with the text before and after it.
+fn first_time(text: &str) -> Option<(&str, Timestamp, &str)> {
+    let [shortest, longest] = TIME_LENGTHS;
+    text.match_indices('Z').find_map(|(place, _)| {
+        let end = place + 1;
+        let starts = (shortest..=longest).filter_map(|length| end.checked_sub(length));
+        starts.into_iter().find_map(|start| {
+            let at = text.get(start..end)?.parse().ok()?;
+            Some((&text[..start], at, &text[end..]))
+        })
+    })
+}
+
 /// Returns the reading of a clock: without the date if it is the day of `now`.
 fn clock(at: &Zoned, now: &Zoned, has_millis: bool) -> String {
     let time = if has_millis { "%H:%M:%S%.3f" } else { "%H:%M:%S" };
@@ -114,6 +144,17 @@ pub(crate) fn units(lang: Lang) -> [&'static str; 5] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_of_a_sentence_are_found() {
+        let found = |text| first_time(text).map(|(begin, at, end)| (begin, at.to_string(), end));
+        let text = "Zoe：(2024-02-29T12:00:00.5Z: 维护";
+        let expected = ("Zoe：(", "2024-02-29T12:00:00.5Z".to_owned(), ": 维护");
+        assert_eq!(found(text), Some(expected));
+        let first = ("", "2024-02-29T12:00:00Z".to_owned(), " 2024-02-29T13:00:00Z");
+        assert_eq!(found("2024-02-29T12:00:00Z 2024-02-29T13:00:00Z"), Some(first));
+        assert_eq!(found("Z, 2024-02-29 and 99:00:00Z"), None);
+    }
 
     #[test]
     fn durations_have_two_units() {

@@ -41,11 +41,18 @@ pub(crate) enum Tab {
     Schedule,
     Placement,
     Configuration,
+    Verification,
 }
 
 impl Tab {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Now, Self::Runs, Self::Schedule, Self::Placement, Self::Configuration];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Now,
+        Self::Runs,
+        Self::Schedule,
+        Self::Placement,
+        Self::Configuration,
+        Self::Verification,
+    ];
 
     /// Returns the last part of the address.
     pub(crate) fn path(self) -> &'static str {
@@ -55,6 +62,7 @@ impl Tab {
             Self::Schedule => "schedule",
             Self::Placement => "placement",
             Self::Configuration => "configuration",
+            Self::Verification => "verification",
         }
     }
 }
@@ -87,6 +95,12 @@ impl View {
                 return Err(Problem::not_found("no-such-address", detail));
             }
         })
+    }
+
+    /// Returns true if the stream of the page asks the history. A verification is made once: it is
+    /// expensive, and its period does not change.
+    pub(crate) fn follows_history(&self) -> bool {
+        !matches!(self, Self::Job(_, Tab::Verification))
     }
 
     /// Returns the job that the page is about.

@@ -7,6 +7,7 @@ use operations::{Attention, ItemBrief, ItemState, JobLine, JobState};
 use super::cx::Cx;
 use super::history::Dropped;
 use super::summary::Since;
+use super::time::with_times;
 use crate::access::Permission;
 
 /// Number of rows of one page of a list.
@@ -47,9 +48,11 @@ pub(crate) fn job_state(cx: &Cx<'_>, job: &JobLine) -> Markup {
 pub(crate) fn attention_class(attention: Attention) -> &'static str {
     match attention {
         Attention::Crashed | Attention::InvalidConfig | Attention::Failing => "fail",
-        Attention::Late | Attention::NoInstance | Attention::Resharding | Attention::Paused => {
-            "wait"
-        }
+        Attention::Late
+        | Attention::NoInstance
+        | Attention::Resharding
+        | Attention::Paused
+        | Attention::PartlyPaused => "wait",
         _ => "wait",
     }
 }
@@ -227,6 +230,14 @@ pub(crate) fn act(
         @if is_allowed {
             a.button href={ (cx.job(job)) "/act/" (word) } data-dialog { (label) "…" }
         }
+    }
+}
+
+/// Returns the effect of a change of a target, or why there is none.
+pub(crate) fn effect_text(cx: &Cx<'_>, text: &str) -> Markup {
+    match cx.lang().effect_of_change(text) {
+        Some(shown) => with_times(cx, None, &shown),
+        None => html! { span lang="en" { (with_times(cx, None, text)) } },
     }
 }
 

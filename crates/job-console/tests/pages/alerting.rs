@@ -72,6 +72,11 @@ async fn stored_violations_are_shown_and_silenced_by_a_form() {
     let one = world.get(&format!("{ALERTS}?q=job-000&state=violated")).await.text;
     assert_eq!(one.matches("<tr id=\"w-").count(), 1);
 
+    assert!(page.contains("enough instances live<div"), "{page}");
+    let job = world.get("/n/orders/jobs/job-000").await.text;
+    assert_eq!(faults(&job), [""; 0]);
+    assert!(job.contains("This expectation is violated: enough instances live</b>"), "{job}");
+
     let form = world.get(SILENCE).await.text;
     assert_eq!(faults(&form), [""; 0]);
     for (fields, status) in [

@@ -56,6 +56,11 @@ async fn edited_configuration_is_shown_then_written_and_can_be_restored() {
     let row =
         "<code>cron</code></th><td class=\"text\"><del><code>&quot;0 0 2 * * ?&quot;</code></del>";
     assert!(preview.text.contains(row), "{}", preview.text);
+    let fires = preview.text.split("Next fires now").nth(1).expect("the schedule changes");
+    let (now, after) = fires.split_once("Next fires after the change").unwrap();
+    // Both are in the zone of the job.
+    assert_eq!(now.matches("02:00:00</time>").count(), 3, "{now}");
+    assert_eq!(after.matches("04:30:00</time>").count(), 3, "{after}");
     // The preview has changed nothing.
     let before = world.job("report").await.config().unwrap().clone();
     assert_eq!(before.cron.as_deref(), Some("0 0 2 * * ?"));
@@ -93,6 +98,30 @@ async fn edited_configuration_is_shown_then_written_and_can_be_restored() {
     let answer = world.post(&restore, &write).await;
     assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED);
     assert!(answer.text.contains("Another change was written"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn excluded_times_are_set_by_the_form_and_shown_with_their_reason() {
+    const SCHEDULE: &str = "n/orders/jobs/report/schedule";
+    let world = World::with_jobs().await;
+    let form = world.get(EDIT).await.text;
+    let with = |times: &str| form_of(&form, &[("step", "preview"), ("excluded_times", times)]);
+    let answer = world.post(EDIT, &with("22:00-06:00")).await;
+    assert!(answer.text.contains("`22:00-06:00` has none of the valid forms"), "{}", answer.text);
+
+    let times = "12:00..13:00 # lunch\n2020-01-01T00:00..2100-01-01T00:00 # migration";
+    let preview = world.post(EDIT, &with(times)).await;
+    assert_eq!(preview.status, StatusCode::OK, "{}", preview.text);
+    let why = [("step", "write"), ("why", "the migration"), ("excluded_times", times)];
+    let answer = world.post(EDIT, &form_of(&preview.text, &why)).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    let config = world.job("report").await.config().unwrap().clone();
+    assert_eq!(config.excluded_times.as_deref(), Some(times));
+
+    world.until(SCHEDULE, |page| page.contains("Excluded: migration until")).await;
+    let tab = world.get(&format!("/{SCHEDULE}")).await.text;
+    assert_eq!(faults(&tab), [""; 0]);
+    assert!(tab.contains("2100-01-01T02:00:00Z"), "{tab}");
 }
 
 #[tokio::test]
@@ -137,7 +166,18 @@ async fn invalid_values_are_named_beside_their_controls_and_nothing_is_written()
         let fault = answer.text.split(&format!("id=\"fault-{field}\"")).nth(1);
         let fault = fault.unwrap_or_else(|| panic!("{field}: {}", answer.text));
         assert!(fault.split("</p>").next().unwrap().contains(valid), "{field}: {fault}");
-        assert!(answer.text.contains(&format!("aria-describedby=\"fault-{field}\"")), "{field}");
+        let described_by = format!("aria-describedby=\"fault-{field} example-{field}\"");
+        assert!(answer.text.contains(&described_by), "{field}: {}", answer.text);
+    }
+    // All faults are named at once: those of values that cannot be read, and of checks.
+    let wrong =
+        [("jitter", "soon"), ("cron", "every day"), ("strategy", "dice"), ("catch_up", "5")];
+    let changes: Vec<_> = [("step", "preview")].into_iter().chain(wrong).collect();
+    let answer = world.post(EDIT, &form_of(&form, &changes)).await;
+    assert_eq!(faults(&answer.text), [""; 0]);
+    for (field, _) in wrong {
+        let count = answer.text.matches(&format!("id=\"fault-{field}\"")).count();
+        assert_eq!(count, 1, "{field}: {}", answer.text);
     }
     let preview = form_of(&form, &[("step", "preview"), ("cron", "0 30 4 * * ?")]);
     let preview = world.post(EDIT, &preview).await.text;

@@ -58,6 +58,12 @@ async fn late_items_are_counted_and_the_first_are_named() {
     }
     let late = world.get(&format!("/{page}?show=late")).await.text;
     assert_eq!(late.matches(" id=\"i-").count(), 7);
+    assert_eq!(late.matches("<span class=\"st wait\">late</span>").count(), 8, "{late}");
+    let one = world.get(&format!("/{page}?item=3")).await.text;
+    let item = one.split("id=\"item-title\"").nth(1).expect("the item is shown");
+    assert!(item.split("</div>").next().unwrap().contains(">late</span>"), "{item}");
+    // The operations that help are beside the reason.
+    assert!(late.contains("jobs/stuck?item=0\">Item 0</a>"), "{late}");
     let failing = world.get(&format!("/{page}?show=failing")).await.text;
     assert_eq!(failing.matches(" id=\"i-").count(), 0);
     assert!(failing.contains("No item is in this state now."), "{failing}");

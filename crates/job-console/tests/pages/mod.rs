@@ -1,6 +1,7 @@
 //! The pages as a browser gets them: markup, links, operations, the stream, and the files.
 
 mod alerting;
+mod applying;
 mod bulk;
 mod configuring;
 mod dom;
@@ -11,9 +12,11 @@ mod links;
 mod lists;
 mod markup;
 mod operating;
+mod removing;
 mod repairing;
 mod runs;
 mod streaming;
 mod timeline;
 mod transferring;
+mod verifying;
 mod world;

@@ -23,16 +23,18 @@ async fn operation_shows_its_effect_then_is_performed_and_recorded() {
     let answer = world.post("/n/orders/jobs/report/act/pause", "why=data+repair").await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
     let location = answer.headers["location"].to_str().unwrap();
-    assert_eq!(location, "../../../../../n/orders/jobs/report?changed=2");
+    assert_eq!(location, "../../../../../n/orders/jobs/report?did=pause&changed=2");
     let after = world.job("report").await;
     assert!(after.view().servers().all(|(_, state)| state == ServerState::Paused));
     let record = after.audit().next_back().unwrap();
     assert_eq!((&*record.who, &*record.why, &*record.act), ("console", "data repair", "pause"));
 
     let is_shown = |page: &str| page.contains("All 2 servers are paused by console");
-    world.until("n/orders/jobs/report?changed=2", is_shown).await;
-    let page = world.get("/n/orders/jobs/report?changed=2").await.text;
-    assert!(page.contains("Done: 2 changes are written.") && page.contains("act/resume"));
+    world.until("n/orders/jobs/report?did=pause&changed=2", is_shown).await;
+    let page = world.get("/n/orders/jobs/report?did=pause&changed=2").await.text;
+    assert!(
+        page.contains("<b>Pause</b>: Done: 2 changes are written.") && page.contains("act/resume")
+    );
 }
 
 #[tokio::test]
@@ -87,7 +89,7 @@ async fn cancel_shows_the_runs_and_asks_for_a_reason() {
 }
 
 #[tokio::test]
-async fn drain_of_a_paused_server_names_the_lost_pause_and_how_to_pause_again() {
+async fn enabling_after_a_drain_puts_the_pause_back_and_says_so() {
     let world = World::with_jobs().await;
     let pause = "/n/orders/jobs/report/act/pause?server=10.0.0.1";
     world.post(pause, "why=the+provider+changes").await;
@@ -96,17 +98,51 @@ async fn drain_of_a_paused_server_names_the_lost_pause_and_how_to_pause_again() 
     world.until(server, |page| page.contains(held) && page.contains("the provider changes")).await;
     let drain = world.get("/n/orders/servers/10.0.0.1/act/drain").await.text;
     assert_eq!(faults(&drain), [""; 0]);
-    assert!(drain.contains("1 pause is lost.") && drain.contains("report · 10.0.0.1"), "{drain}");
+    for expected in ["1 pause is replaced.", "puts the pause back", "report · 10.0.0.1"] {
+        assert!(drain.contains(expected), "{expected}: {drain}");
+    }
 
-    world.post("/n/orders/servers/10.0.0.1/act/drain", "why=new+disk").await;
-    let is_disabled = |page: &str| page.contains("Last operation: <b>Disable</b> by console");
-    world.until(server, is_disabled).await;
-    let page = world.get(&format!("/{server}")).await.text;
+    let answer = world.post("/n/orders/servers/10.0.0.1/act/drain", "why=new+disk").await;
+    assert!(answer.headers["location"].to_str().unwrap().ends_with("?did=drain&changed=3"));
+    let is_drained = |page: &str| {
+        page.contains("Last operation: <b>Drain</b> by console")
+            && page.contains("The drain is complete: no item runs here.")
+    };
+    world.until(server, is_drained).await;
+    let page = world.get(&format!("/{server}?did=drain&changed=3")).await.text;
+    assert!(page.contains("<b>Drain</b>: Done: 3 changes are written."), "{page}");
     assert!(page.contains("new disk") && !page.contains("the provider changes"), "{page}");
     let enable = world.get("/n/orders/servers/10.0.0.1/act/enable").await.text;
     assert_eq!(faults(&enable), [""; 0]);
-    assert!(enable.contains("pause it again if needed."), "{enable}");
-    assert!(enable.contains("jobs/report/act/pause?server=10.0.0.1\">Pause…"), "{enable}");
+    for expected in ["1 server is paused again, and starts nothing.", "paused again: the pause by"]
+    {
+        assert!(enable.contains(expected), "{expected}: {enable}");
+    }
+
+    world.post("/n/orders/servers/10.0.0.1/act/enable", "why=the+disk+works").await;
+    let is_paused = |page: &str| page.contains("Last operation: <b>Pause</b> by console");
+    world.until(server, is_paused).await;
+    assert!(world.get(&format!("/{server}")).await.text.contains("the provider changes"));
+}
+
+#[tokio::test]
+async fn pause_of_some_servers_is_shown_as_partly_paused() {
+    let world = World::with_jobs().await;
+    world.post("/n/orders/jobs/report/act/pause?server=10.0.0.1", "why=first").await;
+    let job = "n/orders/jobs/report";
+    world.until(job, |page| page.contains("1 of 2 servers is paused by console")).await;
+    let page = world.get(&format!("/{job}")).await.text;
+    for expected in ["partly paused", "Why is it partly paused?", "Their item does not start"] {
+        assert!(page.contains(expected), "{expected}: {page}");
+    }
+    world.until("n/orders/jobs?status=PARTLY_PAUSED", |page| page.contains("jobs/report\"")).await;
+
+    // Each pause is shown with its own servers.
+    world.post("/n/orders/jobs/report/act/pause?server=10.0.0.2", "why=second").await;
+    world.until(job, |page| page.contains("All 2 servers are paused: 10.0.0.1 by console")).await;
+    let page = world.get(&format!("/{job}")).await.text;
+    assert!(page.contains("first; 10.0.0.2 by console") && page.contains("second."), "{page}");
+    assert!(!page.contains("partly paused"), "{page}");
 }
 
 #[tokio::test]
@@ -198,4 +234,52 @@ async fn preferences_are_stored_and_lead_back_into_the_console_only() {
     assert_eq!(answer.headers["location"], "./");
     let answer = world.post("/preferences", "theme=purple").await;
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn palette_offers_operations_on_the_found_job_and_server() {
+    let world = World::with_jobs().await;
+    let found = world.get("/n/orders/find?q=repo&root=../").await.text;
+    for word in ["run", "rerun", "pause", "resume", "enable"] {
+        let link = format!("href=\"../n/orders/jobs/report/act/{word}\"");
+        assert!(found.contains(&link), "{word}: {found}");
+    }
+    let found = world.get("/n/orders/find?q=0.0.2&root=./").await.text;
+    assert!(found.contains("href=\"./n/orders/servers/10.0.0.2/act/drain\""), "{found}");
+    let all = world.get("/n/orders/find?q=&root=./").await.text;
+    assert!(all.contains("jobs/report\"") && !all.contains("/act/"), "{all}");
+}
+
+#[tokio::test]
+async fn effects_of_an_operation_are_chinese_on_a_chinese_page() {
+    let world = World::with_jobs().await;
+    let page = world.get("/n/orders/servers/10.0.0.1/act/drain?lang=zh").await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert!(page.contains("服务器 10.0.0.1") && page.contains("禁用；之前为启用"), "{page}");
+    assert!(!page.contains("it was enabled"), "{page}");
+    let edit = world.get("/n/orders/jobs/report/configuration/edit?lang=zh").await.text;
+    let sub = edit.split("<p class=\"sub\">").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(sub.starts_with("修订") && sub.contains("。") && !sub.contains('.'), "{sub}");
+}
+
+#[tokio::test]
+async fn operation_without_effect_asks_for_no_reason() {
+    let world = World::with_jobs().await;
+    let resume = world.get("/n/orders/jobs/report/act/resume").await.text;
+    assert_eq!(faults(&resume), [""; 0]);
+    assert!(resume.contains("Nothing changes.") && resume.contains("data-close>Back"), "{resume}");
+    assert!(!resume.contains("act-why"), "{resume}");
+}
+
+#[tokio::test]
+async fn paused_job_lists_no_next_fires_and_removal_stands_apart() {
+    let world = World::with_jobs().await;
+    let job = "n/orders/jobs/report";
+    let page = world.get(&format!("/{job}")).await.text;
+    assert!(
+        page.contains("<li class=\"apart\"><a href=\"../../../n/orders/jobs/report/act/shut-down"),
+        "{page}"
+    );
+    world.post("/n/orders/jobs/report/act/pause", "why=hold").await;
+    world.until(job, |page| page.contains("No fire starts while all servers")).await;
 }

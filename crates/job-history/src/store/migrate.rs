@@ -20,7 +20,7 @@ struct Step {
     mysql: &'static str,
 }
 
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 4] = [
     Step {
         version: 1,
         sqlite: include_str!("../../migrations/sqlite/0001_tables.sql"),
@@ -38,6 +38,12 @@ const STEPS: [Step; 3] = [
         sqlite: include_str!("../../migrations/sqlite/0003_fire_by_outcome.sql"),
         postgres: include_str!("../../migrations/postgres/0003_fire_by_outcome.sql"),
         mysql: include_str!("../../migrations/mysql/0003_fire_by_outcome.sql"),
+    },
+    Step {
+        version: 4,
+        sqlite: include_str!("../../migrations/sqlite/0004_completed_runs.sql"),
+        postgres: include_str!("../../migrations/postgres/0004_completed_runs.sql"),
+        mysql: include_str!("../../migrations/mysql/0004_completed_runs.sql"),
     },
 ];
 

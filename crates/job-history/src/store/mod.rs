@@ -10,12 +10,15 @@ mod migrate;
 mod pool;
 mod prune;
 mod read;
+#[cfg(feature = "verify")]
+mod verify;
 mod write;
 
 use std::time::Duration;
 
 pub(crate) use fault::{Fault, FaultClass};
 pub(crate) use prune::Table;
+pub(crate) use read::Order;
 pub(crate) use write::{Batch, DropRow};
 
 use crate::store_url::{Kind, StoreUrl};

@@ -8,9 +8,36 @@ use super::write::Cells;
 use super::{ColumnKind, Fault, Store, Value};
 use crate::FireOutcome;
 use crate::query::{
-    DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor, FirePage, FireQuery,
-    FireRecord, OutcomeCount,
+    CompletedRun, DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor,
+    FirePage, FireQuery, FireRecord, OutcomeCount,
 };
+
+/// Order of the rows of a page by time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    #[cfg_attr(
+        not(feature = "verify"),
+        expect(dead_code, reason = "only verifications read the earliest records first")
+    )]
+    EarliestFirst,
+    LatestFirst,
+}
+
+impl Order {
+    fn comparison(self) -> &'static str {
+        match self {
+            Self::EarliestFirst => ">",
+            Self::LatestFirst => "<",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::EarliestFirst => "ASC",
+            Self::LatestFirst => "DESC",
+        }
+    }
+}
 
 /// Conditions that must all hold, and their values.
 #[derive(Default)]
@@ -39,11 +66,14 @@ impl Conditions {
         }
     }
 
-    /// Selects rows after a cursor, in descending order of three columns.
-    fn after(mut self, columns: [&str; 3], cursor: Option<[Value; 3]>) -> Self {
+    /// Selects rows after a cursor, in an order of three columns.
+    fn after(mut self, columns: [&str; 3], order: Order, cursor: Option<[Value; 3]>) -> Self {
         let [a, b, c] = columns;
+        let then = order.comparison();
         if let Some([first, second, third]) = cursor {
-            self.sql.push(format!("({a} < ? OR ({a} = ? AND ({b} < ? OR ({b} = ? AND {c} < ?))))"));
+            self.sql.push(format!(
+                "({a} {then} ? OR ({a} = ? AND ({b} {then} ? OR ({b} = ? AND {c} {then} ?))))"
+            ));
             self.values.extend([first.clone(), first, second.clone(), second, third]);
         }
         self
@@ -115,16 +145,25 @@ fn fire_conditions(query: &FireQuery) -> Conditions {
         .when("fire_ms < ?", ms_after(query.until))
         .with_outcome(query.outcome.as_ref())
         .when("instance = ?", query.instance.as_ref().map(InstanceId::as_str))
+        .when("token >= ?", query.has_run.then_some(0_i64))
+        .when("gap_until_ms > ?", ms(query.gap_beyond))
 }
 
 /// Returns the query of a page of fires, with one row more than the page.
-fn fires_sql(query: &FireQuery, limit: u32, after: Option<&FireCursor>) -> (String, Vec<Value>) {
+fn fires_sql(
+    query: &FireQuery,
+    limit: u32,
+    order: Order,
+    after: Option<&FireCursor>,
+) -> (String, Vec<Value>) {
     let cursor = after.map(|c| [c.fire_ms.into(), c.job.as_str().into(), c.item.into()]);
-    let mut conditions = fire_conditions(query).after(["fire_ms", "job", "item"], cursor);
+    let mut conditions = fire_conditions(query).after(["fire_ms", "job", "item"], order, cursor);
     let (outcome, reason) = shown_outcome();
+    let word = order.word();
     let sql = format!(
         "SELECT job, item, fire_ms, {outcome}, {reason}, source, token, instance, began_ms, ended_ms, left_by, \
-         gap_until_ms, gap_count FROM ejob_fire f{} ORDER BY fire_ms DESC, job DESC, item DESC LIMIT ?",
+         gap_until_ms, gap_count, left_failover, first_done_token, first_done_by, last_done_token, last_done_by \
+         FROM ejob_fire f{} ORDER BY fire_ms {word}, job {word}, item {word} LIMIT ?",
         conditions.to_sql()
     );
     conditions.values.push((i64::from(limit) + 1).into());
@@ -136,12 +175,15 @@ impl Store {
         &self,
         query: &FireQuery,
         limit: u32,
+        order: Order,
         after: Option<&FireCursor>,
     ) -> Result<FirePage, Fault> {
         use ColumnKind::{Int, Text};
-        const KINDS: [ColumnKind; 13] =
-            [Text, Int, Int, Text, Text, Text, Int, Text, Int, Int, Text, Int, Int];
-        let (sql, values) = fires_sql(query, limit, after);
+        const KINDS: [ColumnKind; 18] = [
+            Text, Int, Int, Text, Text, Text, Int, Text, Int, Int, Text, Int, Int, Int, Int, Text,
+            Int, Text,
+        ];
+        let (sql, values) = fires_sql(query, limit, order, after);
         let mut rows = self.rows(&sql, &values, &KINDS).await?;
         let has_more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
@@ -186,7 +228,7 @@ impl Store {
             .when("kind = ?", query.kind.as_deref())
             .when("at_ms >= ?", ms_after(query.from))
             .when("at_ms < ?", ms_after(query.until))
-            .after(["at_ms", "writer", "seq"], cursor);
+            .after(["at_ms", "writer", "seq"], Order::LatestFirst, cursor);
         let sql = format!(
             "SELECT at_ms, writer, seq, job, instance, kind, item, fire_ms, text FROM ejob_event{} \
              ORDER BY at_ms DESC, writer DESC, seq DESC LIMIT ?",
@@ -248,13 +290,31 @@ fn fire_of_row(row: Vec<Value>) -> FireRecord {
         former_holder: row.text().map(InstanceId::new),
         gap_until: row.int().map(time),
         gap_count: row.int().and_then(|count| u32::try_from(count).ok()),
+        failover: row.int() == Some(1),
+        first_completed: completed_run(&mut row),
+        last_completed: completed_run(&mut row),
     }
+}
+
+fn completed_run(row: &mut Cells) -> Option<CompletedRun> {
+    let (token, instance) = (row.int(), row.text());
+    let (token, instance) = token.zip(instance)?;
+    Some(CompletedRun {
+        token: FencingToken(token.unsigned_abs()),
+        instance: InstanceId::new(instance),
+    })
 }
 
 /// Replaces the text of an event that reports a missed fire by its reason for the whole gap.
 fn reason_of_gap(text: String) -> String {
-    let event = text.strip_prefix("missed the fire of ").and_then(|rest| rest.split_once(": "));
-    event.map(|(_, why)| format!("an instance missed them: {why}")).unwrap_or(text)
+    let why = reason_of_missed(&text).map(|why| format!("an instance missed them: {why}"));
+    why.unwrap_or(text)
+}
+
+/// Returns the reason in the text of an event of an instance that missed a fire with all its items.
+pub(super) fn reason_of_missed(text: &str) -> Option<&str> {
+    let (_fire, reason) = text.strip_prefix("missed the fire of ")?.split_once(": ")?;
+    Some(reason)
 }
 
 fn cursor_of(fire: &FireRecord) -> FireCursor {
@@ -315,7 +375,7 @@ mod tests {
             (FireQuery::default().outcome(FireOutcome::new("failed")), "ejob_fire_by_outcome"),
             (FireQuery::default(), "ejob_fire_by_time"),
         ] {
-            let (sql, values) = fires_sql(&query, 100, None);
+            let (sql, values) = fires_sql(&query, 100, Order::LatestFirst, None);
             let sql = format!("EXPLAIN QUERY PLAN {sql}");
             let plan = history.store.rows(&sql, &values, &kinds).await.unwrap();
             let steps = plan.into_iter().map(|mut row| match row.pop() {

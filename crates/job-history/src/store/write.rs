@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::pool::Tx;
 use super::{ColumnKind, Fault, Store, Value};
 use crate::entry::{Entry, EventRow, FireKey};
-use crate::fire_facts::{FireFacts, GapFacts, MissedFacts, OrphanFacts, RunFacts};
+use crate::fire_facts::{FireFacts, GapFacts, MissedFacts, OrphanFacts, RunFacts, RunKey};
 use crate::java_rows::{ExecutionRow, TraceRow};
 use crate::store_url::Kind;
 use crate::text::{clip, sql_time};
@@ -106,12 +106,15 @@ impl Store {
 }
 
 const FACT_COLUMNS: &str = "source, token, instance, began_ms, ended_ms, settled, cause, left_by, left_ms, \
-                            left_failover, missed, missed_ms, misfired, gap_until_ms, gap_count";
+                            left_failover, missed, missed_ms, misfired, gap_until_ms, gap_count, \
+                            first_done_token, first_done_by, last_done_token, last_done_by";
 
 async fn merge_fire(tx: &mut Tx, key: &FireKey, facts: &FireFacts) -> Result<(), Fault> {
     use ColumnKind::{Int, Text};
-    const KINDS: [ColumnKind; 15] =
-        [Text, Int, Text, Int, Int, Text, Text, Text, Int, Int, Text, Int, Int, Int, Int];
+    const KINDS: [ColumnKind; 19] = [
+        Text, Int, Text, Int, Int, Text, Text, Text, Int, Int, Text, Int, Int, Int, Int, Int, Text,
+        Int, Text,
+    ];
     let lock = if tx.kind() == Kind::Sqlite { "" } else { " FOR UPDATE" };
     let sql = format!(
         "SELECT {FACT_COLUMNS} FROM ejob_fire WHERE job = ? AND item = ? AND fire_ms = ?{lock}"
@@ -147,6 +150,7 @@ fn columns_of(facts: &FireFacts) -> Vec<Value> {
     let (outcome, reason) = facts.outcome();
     let (run, missed) = (facts.run.as_ref(), facts.missed.as_ref());
     let orphan = facts.orphan.as_ref();
+    let (first, last) = (facts.first_completed.as_ref(), facts.last_completed.as_ref());
     let reason = reason.map(|reason| clip(&reason, 4000));
     vec![
         outcome.as_str().into(),
@@ -166,6 +170,10 @@ fn columns_of(facts: &FireFacts) -> Vec<Value> {
         i64::from(facts.misfired).into(),
         facts.gap.map(|gap| gap.until_ms).into(),
         facts.gap.and_then(|gap| gap.count).into(),
+        first.map(|run| run.token).into(),
+        first.map(|run| run.instance.as_str()).into(),
+        last.map(|run| run.token).into(),
+        last.map(|run| run.instance.as_str()).into(),
     ]
 }
 
@@ -176,6 +184,11 @@ fn facts_of_row(row: Vec<Value>) -> FireFacts {
     let (left_by, left_ms, left_failover) = (row.text(), row.int(), row.int());
     let (missed, missed_ms, misfired) = (row.text(), row.int(), row.int());
     let (gap_until_ms, gap_count) = (row.int(), row.int());
+    let mut key = || {
+        let (token, instance) = (row.int(), row.text());
+        token.zip(instance).map(|(token, instance)| RunKey { token, instance })
+    };
+    let (first_completed, last_completed) = (key(), key());
     FireFacts {
         run: token.zip(instance).map(|(token, instance)| RunFacts {
             token,
@@ -194,6 +207,8 @@ fn facts_of_row(row: Vec<Value>) -> FireFacts {
         missed: missed_ms.zip(missed).map(|(at_ms, reason)| MissedFacts { at_ms, reason }),
         misfired: misfired == Some(1),
         gap: gap_until_ms.map(|until_ms| GapFacts { until_ms, count: gap_count }),
+        first_completed,
+        last_completed,
     }
 }
 

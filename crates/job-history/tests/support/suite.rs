@@ -40,6 +40,8 @@ pub(crate) async fn all(store: &TestStore) {
     run_without_recorded_end_becomes_unknown(store).await;
     pages_and_counts_match_the_query(store).await;
     concurrent_writers_of_a_fire_lose_no_fact(store).await;
+    #[cfg(feature = "verify")]
+    verification_finds_two_completed_runs(store).await;
     special_and_long_texts_are_stored(store).await;
     times_beyond_the_java_columns_are_stored(store).await;
     only_old_rows_are_pruned(store).await;
@@ -51,7 +53,7 @@ async fn concurrent_opens_migrate_each_step_once(store: &TestStore) {
         history.unwrap().close(DEADLINE).await.unwrap();
     }
     let versions = (store.dump)("ejob_history_version", &["version"]).await;
-    assert_eq!(versions, [["1"], ["2"], ["3"]], "each step must be applied once");
+    assert_eq!(versions, [["1"], ["2"], ["3"], ["4"]], "each step must be applied once");
 }
 
 fn publisher(
@@ -155,7 +157,7 @@ async fn each_fire_has_one_outcome_in_any_order_of_writes(store: &TestStore) {
             (
                 2,
                 20,
-                text("orphaned"),
+                text("interrupted"),
                 "NORMAL",
                 4,
                 ip1.clone(),
@@ -477,6 +479,46 @@ async fn concurrent_writers_of_a_fire_lose_no_fact(store: &TestStore) {
     for history in histories {
         history.close(DEADLINE).await.unwrap();
     }
+}
+
+/// Two instances complete a fire, and each writes its own run: the later one is stored first.
+#[cfg(feature = "verify")]
+async fn verification_finds_two_completed_runs(store: &TestStore) {
+    use job_history::{Verdict, VerifyQuery};
+
+    let (one, two) = (open(store.options.clone()).await, open(store.options.clone()).await);
+    let (a, b) = (publisher(&one, "verified", 1), publisher(&two, "verified", 2));
+    let (first, second) = (run(0, 0, RunSource::Normal, 1), run(0, 0, RunSource::Failover, 2));
+    b.ends((900, 950), second, Outcome::Failed, "why");
+    two.flush(DEADLINE).await.unwrap();
+    a.ends((10, 990), first, Outcome::Succeeded, "");
+    a.finds_gap(60_000, 1, -10_000, 20_000);
+    a.misses_all(10_001, 10_000, MissReason::Paused);
+    a.misfires(10_000, 2, 10_000);
+    a.claims(30_000, run(2, 30_000, RunSource::Misfire, 3));
+    one.flush(DEADLINE).await.unwrap();
+    let job = coordination::JobName::new("verified").unwrap();
+    let job = operations::JobSnapshot::of_nodes(&job, Vec::new());
+    let query = VerifyQuery::new(at(0), at(25_000));
+    let found = two.verify(&job, at(60_000), &query).await.unwrap();
+    let verdicts: Vec<_> = found
+        .fires
+        .iter()
+        .map(|fire| (fire.item.index(), fire.verdict, fire.reason.as_deref().unwrap_or_default()))
+        .collect();
+    let twice = "completed by 10.0.0.1@-@1 with token 1 and by 10.0.0.2@-@2 with token 2";
+    let stands = "the item was still running; its run of 2024-02-29T12:00:30Z stands for this fire";
+    assert_eq!(verdicts, [(0, Verdict::RunTwice, twice), (2, Verdict::Missed, stands)]);
+    let [period] = &found.unjudged[..] else { panic!("{found:?}") };
+    assert_eq!(period.reason, "the registry has no configuration of the job");
+    const COLUMNS: [&str; 5] =
+        ["fire_ms", "first_done_token", "first_done_by", "last_done_token", "last_done_by"];
+    let cells = (store.dump)("ejob_fire", &COLUMNS).await;
+    let noon = super::NOON.to_string();
+    let expected = [&*noon, "1", "10.0.0.1@-@1", "2", "10.0.0.2@-@2"];
+    assert!(cells.iter().any(|row| *row == expected), "{cells:?}");
+    one.close(DEADLINE).await.unwrap();
+    two.close(DEADLINE).await.unwrap();
 }
 
 async fn special_and_long_texts_are_stored(store: &TestStore) {

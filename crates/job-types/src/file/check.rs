@@ -1,5 +1,8 @@
 //! Conversion of a parsed file to jobs. It checks every value and names the first invalid one.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -19,8 +22,13 @@ pub(super) fn allow(doc: AllowDoc) -> Result<Allow, Invalid> {
     doc.secrets.iter().try_fold(hosts, |allow, secret| allow.secret(secret))
 }
 
-pub(super) fn job(doc: JobDoc, allow: &Allow, lines: Lines) -> Result<DeclaredJob, Invalid> {
-    let config = config(&doc)?;
+pub(super) fn job(
+    doc: JobDoc,
+    allow: &Allow,
+    lines: Lines,
+    folder: Option<&Path>,
+) -> Result<DeclaredJob, Invalid> {
+    let config = config(&doc, folder)?;
     let timeout = doc.timeout.as_deref().map(|text| positive("timeout", text)).transpose()?;
     let grace = doc.shutdown_grace.as_deref().map(|text| duration("shutdown_grace", text));
     let handler_timeout = doc.error_handler_timeout.as_deref();
@@ -67,7 +75,35 @@ fn one_of<const N: usize>(field: &str, keys: [(&str, bool); N], all: &str) -> Re
     Err(Invalid::new(field, found, format!("exactly one of {all}")))
 }
 
-fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
+/// Returns the excluded times of a job, with the contents of the file that it names.
+fn excluded_times(doc: &JobDoc, folder: Option<&Path>) -> Result<Option<String>, Invalid> {
+    let Some(name) = &doc.excluded_times_file else { return Ok(doc.excluded_times.clone()) };
+    let invalid = |valid: String| Invalid::new("excluded_times_file", format!("{name:?}"), valid);
+    // A document that another host has sent must not make this process read its files.
+    let folder = folder.ok_or_else(|| {
+        invalid(
+            "no such key: only a job file on this host may name a file; write its contents \
+                 into excluded_times"
+                .to_owned(),
+        )
+    })?;
+    let file = File::open(folder.join(name)).and_then(|file| {
+        let mut text = String::new();
+        // One byte more than is valid: the check of the configuration names the excess.
+        file.take(MAX_TIMES_BYTES + 1).read_to_string(&mut text).map(|_| text)
+    });
+    let text = file.map_err(|error| {
+        let path = folder.join(name);
+        invalid(format!("a file of UTF-8 that this process can read ({}: {error})", path.display()))
+    })?;
+    let given = doc.excluded_times.as_deref().map(|times| format!("{times}\n"));
+    Ok(Some(given.unwrap_or_default() + &text))
+}
+
+/// Maximum length of the excluded times of a configuration, in bytes.
+const MAX_TIMES_BYTES: u64 = 65_536;
+
+fn config(doc: &JobDoc, folder: Option<&Path>) -> Result<JobConfig, Invalid> {
     /// Sets an option if the file has it.
     fn set<T: Clone>(
         job: JobBuilder,
@@ -83,6 +119,7 @@ fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
     job = set(job, &doc.cron, JobBuilder::cron);
     job = set(job, &doc.time_zone, JobBuilder::time_zone);
     job = set(job, &doc.excluded_days, JobBuilder::excluded_days);
+    job = set(job, &excluded_times(doc, folder)?, JobBuilder::excluded_times);
     job = set(job, &doc.not_before, JobBuilder::not_before);
     job = set(job, &doc.not_after, JobBuilder::not_after);
     job = set(job, &doc.repeated_hour, JobBuilder::repeated_hour);

@@ -10,7 +10,7 @@ use lite::{Job, JobConfig, JobError, Registration, RetryPolicy, Scheduler, Shard
 use super::handlers::SharedHandler;
 #[cfg(feature = "http")]
 use crate::HttpJob;
-use crate::{Script, ScriptLauncher, StoredJob};
+use crate::{Invalid, Script, ScriptLauncher, StoredJob};
 
 /// A job of a file: its configuration, its work, and the options that are local to this process.
 #[derive(Clone)]
@@ -65,6 +65,15 @@ impl DeclaredJob {
     #[must_use]
     pub fn line_of(&self, key: &str) -> usize {
         self.lines.keys.get(key).copied().unwrap_or(self.lines.job)
+    }
+
+    /// Checks that the program of a script can be started, as
+    /// [`Script::check_program`](crate::Script::check_program) does. Jobs of other types have none.
+    ///
+    /// # Errors
+    /// [`Invalid`] has the program, and what would be valid.
+    pub fn check_program(&self) -> Result<(), Invalid> {
+        if let Work::Script(script) = &self.work { script.check_program() } else { Ok(()) }
     }
 
     /// Registers the job with all its options. Add further options to the returned registration if

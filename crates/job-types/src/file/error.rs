@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::keys;
+use super::search::Found;
 use super::tree::{Mistake, Node, Reason, Step};
 use crate::Invalid;
 
@@ -59,6 +60,14 @@ pub enum JobFileError {
         /// The field, its value, and the valid values.
         invalid: Invalid,
     },
+    /// The address of the registry is one that the program cannot use.
+    #[error("line {line}: registry: {reason}")]
+    Registry {
+        /// Line of the address, counted from 1.
+        line: usize,
+        /// The reason, with what would be valid.
+        reason: String,
+    },
     /// A value of a job is invalid.
     #[error("line {line}: job {job:?}: {invalid}")]
     Job {
@@ -69,6 +78,63 @@ pub enum JobFileError {
         /// The field, its value, and the valid values.
         invalid: Invalid,
     },
+    /// The file has several mistakes. Each is a line of the text.
+    #[error("{}", Lines(.errors))]
+    Several {
+        /// The mistakes, by their lines; at most 100.
+        errors: Vec<JobFileError>,
+    },
+}
+
+impl JobFileError {
+    /// Returns the mistakes one by one; an error of one mistake is the only one.
+    pub fn each(&self) -> impl Iterator<Item = &Self> {
+        if let Self::Several { errors } = self {
+            errors.iter()
+        } else {
+            std::slice::from_ref(self).iter()
+        }
+    }
+
+    pub(super) fn all(mut errors: Vec<Self>) -> Self {
+        match errors.len() {
+            1 => errors.remove(0),
+            _ => Self::Several { errors },
+        }
+    }
+
+    /// Returns the line of the mistake, or 0 if it is that of the whole file.
+    pub(super) fn line(&self) -> usize {
+        match self {
+            Self::UnknownKey { line, .. }
+            | Self::File { line, .. }
+            | Self::Registry { line, .. }
+            | Self::Job { line, .. } => *line,
+            Self::Read { .. } | Self::Form { .. } | Self::Syntax { .. } | Self::Several { .. } => 0,
+        }
+    }
+
+    /// Names the job of the mistake, if it is within one.
+    pub(super) fn of_job(mut self, name: Option<&String>) -> Self {
+        if let (Self::Job { job, .. } | Self::UnknownKey { job: Some(job), .. }, Some(name)) =
+            (&mut self, name)
+        {
+            job.clone_from(name);
+        }
+        self
+    }
+}
+
+struct Lines<'a>(&'a [JobFileError]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, error) in self.0.iter().enumerate() {
+            let separator = if n == 0 { "" } else { "\n" };
+            write!(f, "{separator}{error}")?;
+        }
+        Ok(())
+    }
 }
 
 struct OfJob<'a>(&'a Option<String>);
@@ -92,7 +158,9 @@ impl fmt::Display for Suggestion<'_> {
 
 /// Parses the path of the field of an error: `retry.first_delay`, `error_handlers[1].url`.
 pub(super) fn steps(invalid: &Invalid) -> Vec<Step> {
-    let keys = invalid.field.split('.').flat_map(|part| {
+    // `the command of script` and `the program of script` are no keys.
+    let field = if invalid.field.ends_with(" of script") { "script" } else { &invalid.field };
+    let keys = field.split('.').flat_map(|part| {
         let (key, index) = part.split_once('[').unwrap_or((part, ""));
         let index = index.trim_end_matches(']').parse().ok().map(Step::Index);
         std::iter::once(Step::Key(key.to_owned())).chain(index)
@@ -111,7 +179,7 @@ fn path_text(path: &[Step]) -> String {
 
 /// Converts a mistake to an error with the line, the job, the field, its value and the valid
 /// values.
-pub(super) fn describe(tree: &Node, mistake: &Mistake) -> JobFileError {
+pub(super) fn describe(tree: &Node, mistake: &Mistake) -> Found {
     let mut path = mistake.path();
     match &mistake.reason {
         Reason::Missing(key) => path.push(Step::Key((*key).to_owned())),
@@ -134,14 +202,16 @@ pub(super) fn describe(tree: &Node, mistake: &Mistake) -> JobFileError {
     let invalid = match &mistake.reason {
         Reason::Unknown { key, known } => {
             let closest = keys::closest(key, known);
-            return JobFileError::UnknownKey { line, job, key: field, closest, known };
+            let error = JobFileError::UnknownKey { line, job, key: field, closest, known };
+            return Found { path, error: Box::new(error) };
         }
         Reason::Unfit => Invalid::new(field, tree.shown_at(&path), keys::valid(&path)),
         Reason::Unusable { found, valid } => Invalid::new(field, found, valid.clone()),
         Reason::Missing(_) => Invalid::new(field, "missing", keys::valid(&path)),
     };
-    match job {
+    let error = match job {
         Some(job) => JobFileError::Job { line, job, invalid },
         None => JobFileError::File { line, invalid },
-    }
+    };
+    Found { path, error: Box::new(error) }
 }

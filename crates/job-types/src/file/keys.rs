@@ -14,7 +14,7 @@ const FROM_1: &str = "a whole number from 1 to 4294967295";
 const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
 
 /// Keys by their paths, without the indices of list elements, with the valid values of each.
-pub(super) const KEYS: [(&str, &str); 82] = [
+pub(super) const KEYS: [(&str, &str); 84] = [
     ("allow", "a table with commands, hosts, alert_hosts and secrets"),
     ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
     ("allow.commands", "a list of lists of words, such as [[\"/opt/report.sh\", \"--daily\"]]"),
@@ -52,6 +52,8 @@ pub(super) const KEYS: [(&str, &str); 82] = [
     ("jobs.error_handlers.url", "a reference such as \"${env:NAME}\""),
     ("jobs.error_handlers.username", TEXT),
     ("jobs.excluded_days", "days in quotes, such as \"SAT..SUN,12-25\""),
+    ("jobs.excluded_times", "times in quotes, such as \"22:00..06:00 # backup\""),
+    ("jobs.excluded_times_file", "a path in quotes, such as \"holidays.ics\""),
     ("jobs.failover", FLAG),
     ("jobs.http", "a table such as url = \"https://api.example.com/run\", method = \"POST\""),
     ("jobs.http.body", TEXT),
@@ -138,13 +140,14 @@ mod tests {
             }
             _ => format!("{job}[{path}]\nno_such_key = 1"),
         };
-        match JobFile::from_toml(&text) {
-            Err(JobFileError::UnknownKey { known, .. }) => {
-                let dot = if path.is_empty() { "" } else { "." };
-                known.iter().map(|key| format!("{path}{dot}{key}")).collect()
-            }
-            other => panic!("{path}: {other:?}"),
-        }
+        let error = JobFile::from_toml(&text).unwrap_err();
+        let known = error.each().find_map(|error| {
+            let JobFileError::UnknownKey { known, .. } = error else { return None };
+            Some(known)
+        });
+        let known = known.unwrap_or_else(|| panic!("{path}: {error:?}"));
+        let dot = if path.is_empty() { "" } else { "." };
+        known.iter().map(|key| format!("{path}{dot}{key}")).collect()
     }
 
     #[test]

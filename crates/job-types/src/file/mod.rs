@@ -10,20 +10,23 @@ mod messages;
 mod model;
 #[cfg(feature = "http")]
 mod request;
+mod search;
+mod several;
 mod tree;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::{Allow, Invalid, ScriptLauncher};
-use declared::Work;
 use error::{describe, steps};
 use model::FileDoc;
+use search::{Found, read_all};
 use serde::Deserialize as _;
 use tree::{Node, Step};
 
 pub use declared::DeclaredJob;
 pub use error::JobFileError;
+pub use several::{DuplicateJob, declared_configs};
 
 /// A TOML or YAML file that declares jobs, so that a worker needs no code. Both forms have the same
 /// keys.
@@ -37,10 +40,13 @@ pub use error::JobFileError;
 ///
 /// # Keys of a job
 /// - `name`, `sharding_total_count`: required.
-/// - `cron`, `time_zone`, `excluded_days`, `not_before`, `not_after`, `repeated_hour`, `jitter`,
-///   `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`, `monitor_execution`,
-///   `static_sharding`, `reconcile_interval`, `strategy`, `description`, `disabled`, `overwrite`:
-///   as in [`JobBuilder`](lite::JobBuilder).
+/// - `cron`, `time_zone`, `excluded_days`, `excluded_times`, `not_before`, `not_after`,
+///   `repeated_hour`, `jitter`, `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`,
+///   `monitor_execution`, `static_sharding`, `reconcile_interval`, `strategy`, `description`,
+///   `disabled`, `overwrite`: as in [`JobBuilder`](lite::JobBuilder).
+/// - `excluded_times_file`: path of a file with excluded times or an iCalendar text, from the
+///   folder of this file. Its contents are appended to `excluded_times` by [`JobFile::read`].
+///   Documents that are parsed from a text must not have it.
 /// - `catch_up`: a table with `window` and `max`.
 /// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
 ///   comparison of clocks.
@@ -141,49 +147,137 @@ pub struct JobFile {
     jobs: Vec<DeclaredJob>,
 }
 
+/// Language of a file of jobs.
+#[derive(Clone, Copy)]
+enum Form {
+    Toml,
+    Yaml,
+}
+
+impl Form {
+    fn of(path: &Path) -> Result<Self, JobFileError> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("toml") => Ok(Self::Toml),
+            Some("yaml" | "yml") => Ok(Self::Yaml),
+            _ => Err(JobFileError::Form { path: path.to_owned() }),
+        }
+    }
+
+    fn parse(self, text: &str, given: &Given<'_>) -> Result<JobFile, JobFileError> {
+        let (form, tree) = match self {
+            Self::Toml => ("TOML", tree::from_toml(text)),
+            Self::Yaml => ("YAML", tree::from_yaml(text)),
+        };
+        let tree = tree.map_err(|reason| JobFileError::Syntax { form, reason })?;
+        read_all(tree, |tree| JobFile::of(tree, given))
+    }
+}
+
+/// Checks of a file by the rules of a program, such as the sharding strategies that it has:
+/// [`JobFile::read_checked`].
+///
+/// A check may see a part several times, and parts in which a mistake was replaced.
+pub trait FileChecks {
+    /// Checks the address of the registry, as it is in the file.
+    ///
+    /// # Errors
+    /// The reason, with what would be valid.
+    fn registry(&self, _address: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Checks a job whose keys are valid by themselves.
+    ///
+    /// # Errors
+    /// [`Invalid`] names the key, its value and what would be valid.
+    fn job(&self, _job: &DeclaredJob) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+
+struct NoChecks;
+
+impl FileChecks for NoChecks {}
+
+/// Context in which a document is read.
+struct Given<'a> {
+    checks: &'a dyn FileChecks,
+    /// Folder in which relative paths of files to read begin; without one, no file is read.
+    folder: Option<&'a Path>,
+}
+
+impl Given<'_> {
+    const NOTHING: Self = Self { checks: &NoChecks, folder: None };
+}
+
 impl JobFile {
     /// Reads a file whose name ends in `.toml`, `.yaml` or `.yml`.
     ///
     /// # Errors
-    /// [`JobFileError`] has the reason and its line.
+    /// [`JobFileError`] has the reason and its line. All mistakes are found at once:
+    /// [`JobFileError::each`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, JobFileError> {
+        Self::read_checked(path, &NoChecks)
+    }
+
+    /// Reads a file as [`read`](Self::read) does, with further checks. The mistakes that they find
+    /// are reported together with the others, each with its line.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_checked(
+        path: impl AsRef<Path>,
+        checks: &dyn FileChecks,
+    ) -> Result<Self, JobFileError> {
         let path = path.as_ref();
-        let parse = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("toml") => Self::from_toml,
-            Some("yaml" | "yml") => Self::from_yaml,
-            _ => return Err(JobFileError::Form { path: path.to_owned() }),
-        };
+        let form = Form::of(path)?;
         let read = |source| JobFileError::Read { path: path.to_owned(), source };
-        parse(&std::fs::read_to_string(path).map_err(read)?)
+        let given = Given { checks, folder: path.parent() };
+        form.parse(&std::fs::read_to_string(path).map_err(read)?, &given)
     }
 
-    /// Parses a TOML document.
+    /// Parses the text of a file whose name ends in `.toml`, `.yaml` or `.yml`. The text may come
+    /// from another host, so it must not name files to read.
     ///
     /// # Errors
-    /// [`JobFileError`] has the reason and its line.
+    /// As [`read`](Self::read).
+    pub fn from_named(name: impl AsRef<Path>, text: &str) -> Result<Self, JobFileError> {
+        Form::of(name.as_ref())?.parse(text, &Given::NOTHING)
+    }
+
+    /// Parses a TOML document. It must not name files to read: only [`read`](Self::read) does that.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
     pub fn from_toml(text: &str) -> Result<Self, JobFileError> {
-        let syntax = |reason| JobFileError::Syntax { form: "TOML", reason };
-        Self::of(&tree::from_toml(text).map_err(syntax)?)
+        Form::Toml.parse(text, &Given::NOTHING)
     }
 
-    /// Parses a YAML document.
+    /// Parses a YAML document. It must not name files to read: only [`read`](Self::read) does that.
     ///
     /// # Errors
-    /// [`JobFileError`] has the reason and its line.
+    /// As [`read`](Self::read).
     pub fn from_yaml(text: &str) -> Result<Self, JobFileError> {
-        let syntax = |reason| JobFileError::Syntax { form: "YAML", reason };
-        Self::of(&tree::from_yaml(text).map_err(syntax)?)
+        Form::Yaml.parse(text, &Given::NOTHING)
     }
 
-    fn of(tree: &Node) -> Result<Self, JobFileError> {
+    /// Reads a tree up to its first mistake.
+    fn of(tree: &Node, given: &Given<'_>) -> Result<Self, Found> {
         let FileDoc { registry, allow, jobs } =
             FileDoc::deserialize(tree).map_err(|mistake| describe(tree, &mistake))?;
         let in_file = |invalid| {
-            let line = tree.line_of(&steps(&invalid));
-            JobFileError::File { line, invalid }
+            let path = steps(&invalid);
+            let line = tree.line_of(&path);
+            Found { path, error: Box::new(JobFileError::File { line, invalid }) }
         };
         if registry.as_deref() == Some("") {
             return Err(in_file(Invalid::new("registry", "empty", keys::AN_ADDRESS)));
+        }
+        if let Some(Err(reason)) = registry.as_deref().map(|address| given.checks.registry(address))
+        {
+            let path = vec![Step::Key("registry".to_owned())];
+            let error = JobFileError::Registry { line: tree.line_of(&path), reason };
+            return Err(Found { path, error: Box::new(error) });
         }
         let allow = check::allow(allow).map_err(in_file)?;
         if jobs.is_empty() {
@@ -196,15 +290,18 @@ impl JobFile {
             let start = [Step::Key("jobs".to_owned()), Step::Index(n)];
             let in_job = |invalid| {
                 let path = [&start[..], &steps(&invalid)].concat();
-                JobFileError::Job { line: tree.line_of(&path), job: name.clone(), invalid }
+                let (line, job) = (tree.line_of(&path), name.clone());
+                Found { path, error: Box::new(JobFileError::Job { line, job, invalid }) }
             };
             let first = names.insert(name.clone(), tree.line_of(&start));
             let lines = tree.lines_below(&start);
-            declared.push(check::job(job, &allow, lines).map_err(in_job)?);
+            let job = check::job(job, &allow, lines, given.folder).map_err(in_job)?;
             if let Some(first) = first {
                 let found = format!("{name:?}, which the job in line {first} has");
                 return Err(in_job(Invalid::new("name", found, "a unique name")));
             }
+            given.checks.job(&job).map_err(in_job)?;
+            declared.push(job);
         }
         Ok(Self { registry, allow, jobs: declared })
     }
@@ -216,8 +313,7 @@ impl JobFile {
     /// [`JobFileError::Job`] names the first job whose program cannot be started.
     pub fn check_programs(&self) -> Result<(), JobFileError> {
         self.jobs.iter().try_for_each(|job| {
-            let Work::Script(script) = &job.work else { return Ok(()) };
-            script.check_program().map_err(|invalid| {
+            job.check_program().map_err(|invalid| {
                 let line = job.line_of("script");
                 JobFileError::Job { line, job: job.config.job_name.to_string(), invalid }
             })

@@ -39,6 +39,8 @@ pub(super) struct JobDoc {
     pub(super) cron: Option<String>,
     pub(super) time_zone: Option<String>,
     pub(super) excluded_days: Option<String>,
+    pub(super) excluded_times: Option<String>,
+    pub(super) excluded_times_file: Option<String>,
     pub(super) not_before: Option<String>,
     pub(super) not_after: Option<String>,
     pub(super) repeated_hour: Option<String>,

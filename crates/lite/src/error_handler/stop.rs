@@ -62,10 +62,11 @@ impl Driver {
         let record = AuditRecord {
             id: format!("stop-{at_ms}-{:016x}", self.seams.randomness.next_u64()),
             at_ms,
-            who: audit_text(&who),
-            why: audit_text(&reason),
+            who: AuditRecord::text(&who),
+            why: AuditRecord::text(&reason),
             act: "pause".to_owned(),
             target: format!("server {}", self.incarnations.server()),
+            what: "paused".to_owned(),
         };
         StopJob {
             seams: self.seams.clone(),
@@ -243,17 +244,4 @@ impl Attempt {
             Self::Unanswered(error.to_string())
         }
     }
-}
-
-/// Returns a text that an audit record can store: without control characters, and of limited
-/// length.
-fn audit_text(text: &str) -> String {
-    let mut limited = String::new();
-    for character in text.chars().filter(|character| !character.is_control()) {
-        if limited.len() + character.len_utf8() > AuditRecord::MAX_TEXT_BYTES {
-            break;
-        }
-        limited.push(character);
-    }
-    limited
 }

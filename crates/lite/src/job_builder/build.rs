@@ -20,6 +20,7 @@ impl JobBuilder {
         config.cron = rest.cron;
         config.time_zone = rest.time_zone;
         config.excluded_days = rest.excluded_days;
+        config.excluded_times = rest.excluded_times;
         config.not_before = rest.not_before;
         config.not_after = rest.not_after;
         config.repeated_hour = rest.repeated_hour;

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 /// | [`cron`](Self::cron) | none | the schedule; a job without one runs on request only |
 /// | [`time_zone`](Self::time_zone) | the scheduler's, UTC | time zone of the cron expression |
 /// | [`excluded_days`](Self::excluded_days) | none | days without fires |
+/// | [`excluded_times`](Self::excluded_times) | none | times without fires |
 /// | [`not_before`](Self::not_before) | none | time of the first possible fire |
 /// | [`not_after`](Self::not_after) | none | time of the last possible fire |
 /// | [`repeated_hour`](Self::repeated_hour) | `later` | occurrences of a time that occurs twice |
@@ -78,6 +79,7 @@ struct Options {
     cron: Option<String>,
     time_zone: Option<String>,
     excluded_days: Option<String>,
+    excluded_times: Option<String>,
     not_before: Option<String>,
     not_after: Option<String>,
     repeated_hour: Option<String>,
@@ -115,6 +117,7 @@ impl JobBuilder {
                 cron: None,
                 time_zone: None,
                 excluded_days: None,
+                excluded_times: None,
                 not_before: None,
                 not_after: None,
                 repeated_hour: None,
@@ -265,6 +268,34 @@ impl JobBuilder {
     #[must_use]
     pub fn excluded_days(mut self, days: impl Into<String>) -> Self {
         self.rest.excluded_days = Some(days.into());
+        self
+    }
+
+    /// Sets the times without fires, in the job's [`time_zone`](Self::time_zone): windows of the
+    /// day, spans and events of iCalendar texts, one a line, each with a reason. Needs
+    /// [`cron`](Self::cron).
+    ///
+    /// [`trigger::ExcludedTimes`] describes the entries and their bounds. The text is stored in the
+    /// configuration, at most 65 536 bytes.
+    ///
+    /// A fire in such a time does not exist: it is no misfire, leaves no gap, and is not caught up.
+    /// Together with [`java_class`](Self::java_class) the setting is rejected at registration,
+    /// because Java instances would fire in those times.
+    ///
+    /// # Examples
+    /// ```
+    /// use lite::JobBuilder;
+    ///
+    /// let job = || JobBuilder::new("report", 2).cron("0 0 * * * ?");
+    /// let times = "22:00..06:00 # backup\n2026-12-24T18:00..2026-12-27T06:00 # freeze";
+    /// assert_eq!(job().excluded_times(times).build()?.excluded_times.as_deref(), Some(times));
+    /// let error = job().excluded_times("22:00-06:00").build().unwrap_err();
+    /// assert_eq!((error.field, error.value.as_str()), ("excluded_times", r#""22:00-06:00""#));
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn excluded_times(mut self, times: impl Into<String>) -> Self {
+        self.rest.excluded_times = Some(times.into());
         self
     }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use coordination::{
-    Dialect, FormerConfig, InvalidConfig, JavaExecutor, JavaFields, JavaJobType, JobConfig,
-    JobName, NodeKind, OperatorStep, decode_config,
+    AuditRecord, Dialect, FormerConfig, InvalidConfig, JavaExecutor, JavaFields, JavaJobType,
+    JobConfig, JobName, NodeKind, OperatorStep, decode_config,
 };
 use parking_lot::Mutex;
 use reg_center::Revision;
@@ -35,6 +35,24 @@ pub struct FieldChange {
     pub from: String,
     /// Wanted value, or the value in the other document.
     pub to: String,
+}
+
+/// Maximum length of each value in a report and in an audit record, in bytes, so that one long
+/// value leaves room for those of other fields.
+const MAX_VALUE_BYTES: usize = 80;
+
+impl FieldChange {
+    /// Returns the change with shortened values, for a report and an audit record.
+    fn brief(&self) -> String {
+        let short = |value: &str| {
+            if value.len() <= MAX_VALUE_BYTES {
+                return value.to_owned();
+            }
+            let head = &value[..value.floor_char_boundary(MAX_VALUE_BYTES)];
+            format!("{head}{} ({} bytes)", AuditRecord::CUT, value.len())
+        };
+        format!("{}: {} -> {}", self.field, short(&self.from), short(&self.to))
+    }
 }
 
 impl fmt::Display for FieldChange {
@@ -264,7 +282,7 @@ impl Operations {
         let what = if changes.is_empty() {
             "repaired".to_owned()
         } else {
-            changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            changes.iter().map(FieldChange::brief).collect::<Vec<_>>().join("; ")
         };
         let config = Box::new(wanted.clone());
         let step = OperatorStep::SetConfig { config, version: node.stat.version };

@@ -54,7 +54,7 @@ impl Operations {
         by: &By,
     ) -> Result<Report> {
         validate(config, None, &self.strategies, self.now())?;
-        let record = self.record_of_creation(config, by);
+        let record = self.record_of_creation(template, config, by);
         let mut in_doubt = None;
         for _ in 0..ATTEMPTS {
             let or_unknown =
@@ -114,7 +114,12 @@ impl Operations {
         Ok(ops.into_iter().fold(Txn::new().labelled("operator"), Txn::op))
     }
 
-    fn record_of_creation(&self, config: &JobConfig, by: &By) -> AuditRecord {
+    fn record_of_creation(
+        &self,
+        template: &TemplateRecord,
+        config: &JobConfig,
+        by: &By,
+    ) -> AuditRecord {
         AuditRecord {
             id: unique_id(self.now()),
             at_ms: self.now().as_millisecond(),
@@ -122,18 +127,23 @@ impl Operations {
             why: by.why().to_owned(),
             act: ACT.to_owned(),
             target: config.job_name.to_string(),
+            what: created(template),
         }
     }
 
     fn made(&self, template: &TemplateRecord, config: &JobConfig, record: AuditRecord) -> Report {
         let mut planned = Planned::default();
-        planned.change("job", format!("created from {}", named(template)), []);
+        planned.change("job", created(template), []);
         trace_and_report(&config.job_name, planned, record)
     }
 
     fn unknown(&self, config: &JobConfig, cause: String) -> Error {
         Error::Unknown { act: ACT, job: config.job_name.clone(), cause }
     }
+}
+
+fn created(template: &TemplateRecord) -> String {
+    format!("created from {}", named(template))
 }
 
 /// Returns the template for a sentence, with its label if it has one.

@@ -1,14 +1,18 @@
 //! Drain: disable or pause a server, and wait until no item of the job runs on it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use coordination::{JobName, JobView, Layout, NodeKind, ServerIp, ServerState, server_of};
+use futures_util::StreamExt as _;
 use serde::Serialize;
 use sharding::InstanceId;
+use tokio::time::Instant;
 
 use super::{Scope, servers};
+use crate::held::DRAIN;
 use crate::snapshot::runner;
-use crate::{By, Operations, Report, Result};
+use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 /// Way in which a drain stops new runs on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +39,46 @@ pub struct Drained {
     pub owned: Vec<u32>,
 }
 
+/// Result of a drain of a server for all jobs that know it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct DrainedServer {
+    /// Report of the changes to the server, one for each job.
+    pub report: Report,
+    /// The jobs that know the server, by their names.
+    pub jobs: Vec<DrainedJob>,
+}
+
+/// State of one job at the end of a drain of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct DrainedJob {
+    /// Name of the job.
+    pub job: String,
+    /// As [`Drained::complete`].
+    pub complete: bool,
+    /// Items that still run on the server.
+    pub running: Vec<u32>,
+    /// Items that the server still owns.
+    pub owned: Vec<u32>,
+}
+
+/// Number of jobs that are followed at a time while a server is drained of all.
+const AT_A_TIME: usize = 16;
+/// Shortest time for which a job is followed, so that its state is read even after the deadline.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
+
 impl Operations {
+    /// Disables servers as [`disable`](Self::disable), recorded as the start of a drain, and does
+    /// not wait for its end.
+    ///
+    /// # Errors
+    /// As [`disable`](Self::disable).
+    pub async fn begin_drain(&self, scope: &Scope, by: &By) -> Result<Report> {
+        let plan = |job: &JobSnapshot| Ok(servers::disable(job, scope));
+        self.change_all(scope, DRAIN, by, plan).await
+    }
+
     /// Disables or pauses a server for a job, and waits until its runs have ended.
     ///
     /// With [`DrainMode::Disable`] it also waits until the items have other owners. No run is
@@ -64,11 +107,85 @@ impl Operations {
             return Err(servers::unknown(&before, server));
         }
         let scope = Scope::of_both(job.clone(), server.clone());
-        let report = match mode {
-            DrainMode::Disable => self.disable(&scope, by).await?,
-            DrainMode::Pause => self.pause(&scope, by).await?,
-        };
+        let report = self.hold_back(&scope, mode, by).await?;
         let layout = Layout::new(job).speaking(before.dialect());
+        let (complete, Occupied { running, owned }) =
+            self.until_drained(layout, server, mode, deadline).await?;
+        Ok(Drained { report, complete, running, owned })
+    }
+
+    /// Disables or pauses a server for all jobs that know it, and waits until the runs of all have
+    /// ended, as [`drain`](Self::drain) does for one job. Nothing is left to wait for if no job
+    /// knows the server: the report is empty then.
+    ///
+    /// The deadline is that of all jobs together. A job that cannot be changed or followed is a
+    /// failure of the report. Of many jobs, 16 are followed at a time, and each for at least a
+    /// second.
+    ///
+    /// # Errors
+    /// As [`disable`](Self::disable).
+    ///
+    /// # Cancel safety
+    /// As for [`drain`](Self::drain).
+    pub async fn drain_server(
+        &self,
+        server: &ServerIp,
+        mode: DrainMode,
+        by: &By,
+        deadline: Duration,
+    ) -> Result<DrainedServer> {
+        let end = Instant::now() + deadline;
+        let mut report = self.hold_back(&Scope::of_server(server.clone()), mode, by).await?;
+        let concerned = report.done.iter().chain(&report.left).map(|entry| entry.job.clone());
+        let names: BTreeSet<String> = concerned.collect();
+        let waits = names.into_iter().map(|name| async move {
+            let left = end.saturating_duration_since(Instant::now()).max(LEAST_WAIT);
+            let drained = self.drained_job(&name, server, mode, left).await;
+            (name, drained)
+        });
+        let mut jobs = Vec::new();
+        let all: Vec<_> = futures_util::stream::iter(waits).buffered(AT_A_TIME).collect().await;
+        for (name, drained) in all {
+            match drained {
+                Ok(drained) => jobs.push(drained),
+                // The job was removed meanwhile.
+                Err(Error::NoSuchJob { .. }) => {}
+                Err(error) => report.fail(&name, &format!("server {server}"), error),
+            }
+        }
+        Ok(DrainedServer { report, jobs })
+    }
+
+    async fn hold_back(&self, scope: &Scope, mode: DrainMode, by: &By) -> Result<Report> {
+        match mode {
+            DrainMode::Disable => self.begin_drain(scope, by).await,
+            DrainMode::Pause => self.pause(scope, by).await,
+        }
+    }
+
+    async fn drained_job(
+        &self,
+        name: &str,
+        server: &ServerIp,
+        mode: DrainMode,
+        deadline: Duration,
+    ) -> Result<DrainedJob> {
+        let job = self.job(&JobName::new(name)?).await?;
+        let layout = Layout::new(job.job()).speaking(job.dialect());
+        let (complete, Occupied { running, owned }) =
+            self.until_drained(layout, server, mode, deadline).await?;
+        Ok(DrainedJob { job: name.to_owned(), complete, running, owned })
+    }
+
+    /// Waits until a server that is held back is drained of a job. Returns false if it is not, with
+    /// the items that it has.
+    async fn until_drained(
+        &self,
+        layout: Layout,
+        server: &ServerIp,
+        mode: DrainMode,
+        deadline: Duration,
+    ) -> Result<(bool, Occupied)> {
         let (mut shown, mut is_held_back) = (Occupied::default(), false);
         let in_time = self.watch_until(layout, deadline, |view| {
             shown = Occupied::of(view, server);
@@ -81,8 +198,7 @@ impl Operations {
             !is_held_back || shown.is_drained(view, mode)
         });
         let complete = in_time.await? && is_held_back;
-        let Occupied { running, owned } = shown;
-        Ok(Drained { report, complete, running, owned })
+        Ok((complete, shown))
     }
 }
 

@@ -22,7 +22,7 @@ pub use cancel::RunsToCancel;
 pub(crate) use config::readable_by_peers;
 pub use config::{FieldChange, StoredConfig, Updated, differences};
 pub(crate) use creation::named;
-pub use drain::{DrainMode, Drained};
+pub use drain::{DrainMode, Drained, DrainedJob, DrainedServer};
 pub use job_action::JobAction;
 pub use preview::{Change, preview};
 pub use removal::{Removal, RemovalPreview, removal_preview};

@@ -125,6 +125,7 @@ impl Operations {
             why: by.why().to_owned(),
             act: ACT.to_owned(),
             target: job.to_string(),
+            what: AuditRecord::text(&what),
         };
         let (name, target) = (job.to_string(), "job".to_owned());
         let done = vec![Entry { job: name, target, what, as_wanted: false }];

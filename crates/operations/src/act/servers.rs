@@ -17,8 +17,7 @@ impl Operations {
     /// idle. Instances stay registered.
     ///
     /// A server that a job does not know is left alone, because an instance that starts there would
-    /// overwrite its node. A pause is replaced: enabling the server later does not pause it again,
-    /// and the report of both changes says so.
+    /// overwrite its node. A pause is replaced, and [`enable`](Self::enable) puts it back.
     ///
     /// # Errors
     /// [`Error::NoSuchJob`], [`Error::Contended`], or a registry error. If the scope covers all
@@ -29,6 +28,10 @@ impl Operations {
     }
 
     /// Enables servers that are disabled or paused.
+    ///
+    /// A server whose disablement replaced a pause is paused again, by the record of that pause,
+    /// and the report says so: see [`JobSnapshot::replaced_pause`]. Enable it again, or
+    /// [`resume`](Self::resume) it, to end the pause.
     ///
     /// # Errors
     /// As [`disable`](Self::disable).
@@ -138,47 +141,57 @@ fn step(job: &JobSnapshot, ip: &ServerIp, state: ServerState) -> Option<Operator
 }
 
 pub(super) fn disable(job: &JobSnapshot, scope: &Scope) -> Planned {
-    set(job, scope, ServerState::Disabled, |_| true)
+    set(job, scope, |_, _| Some(ServerState::Disabled))
 }
 
+/// Plans to enable servers. The state of a server is one value, so that a disablement replaces a
+/// pause: if enabling did not put it back, a job would start that an operator holds back.
 pub(super) fn enable(job: &JobSnapshot, scope: &Scope) -> Planned {
-    set(job, scope, ServerState::Enabled, |_| true)
+    set(job, scope, |ip, _| match job.replaced_pause(ip) {
+        Some(_) => Some(ServerState::Paused),
+        None => Some(ServerState::Enabled),
+    })
 }
 
 pub(super) fn resume(job: &JobSnapshot, scope: &Scope) -> Planned {
-    set(job, scope, ServerState::Enabled, |state| state == ServerState::Paused)
+    set(job, scope, |_, is| (is != ServerState::Disabled).then_some(ServerState::Enabled))
 }
 
-/// Plans the steps that set the servers in scope to `state`, if `may` accepts their present state.
+/// Plans the steps that set the servers in scope to the state that `wanted` returns for the present
+/// one. It returns `None` for servers to leave alone.
 fn set(
     job: &JobSnapshot,
     scope: &Scope,
-    state: ServerState,
-    may: impl Fn(ServerState) -> bool,
+    wanted: impl Fn(&ServerIp, ServerState) -> Option<ServerState>,
 ) -> Planned {
     let mut planned = Planned::default();
     for (ip, is) in meant(job, scope, &mut planned) {
         let target = format!("server {ip}");
-        match step(job, ip, state) {
-            _ if is == state => planned.keep(target, format!("it is {state} already")),
-            _ if !may(is) => planned.leave(target, format!("it is {is}")),
-            step => planned.change(target, transition(job, ip, is, state), step),
+        match wanted(ip, is) {
+            None => planned.leave(target, format!("it is {is}")),
+            Some(state) if state == is => planned.keep(target, format!("it is {is} already")),
+            Some(state) => {
+                planned.change(target, transition(job, ip, is, state), step(job, ip, state));
+            }
         }
     }
     planned
 }
 
-/// Describes a change of the state of a server. The state is one value, so that a disablement
-/// replaces a pause.
+/// Describes a change of the state of a server, with the pause that a disablement replaces or an
+/// enablement puts back.
 fn transition(job: &JobSnapshot, ip: &ServerIp, is: ServerState, state: ServerState) -> String {
     let what = format!("{state}; it was {is}");
     match (is, state, job.replaced_pause(ip)) {
-        (ServerState::Paused, ServerState::Disabled, _) => {
-            format!("{what}, and enabling it will not pause it again")
+        (ServerState::Disabled, ServerState::Paused, Some(pause)) => {
+            format!("paused again: the {}", described(pause))
         }
-        (ServerState::Disabled, ServerState::Enabled, Some(pause)) => {
-            format!("{what}, and paused before ({}): pause it again if needed", described(pause))
+        (ServerState::Paused, ServerState::Disabled, _) if job.held_by(ip).is_some() => {
+            format!("{what}, and enabling it will pause it again")
         }
+        (ServerState::Paused, ServerState::Disabled, _) => format!(
+            "{what}, and enabling it will not pause it again: no record shows who paused it"
+        ),
         _ => what,
     }
 }

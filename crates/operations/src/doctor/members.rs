@@ -22,7 +22,11 @@ fn held_back(case: &Case<'_>) -> Option<Finding> {
     let job = case.job;
     let live = LiveServers::of(job);
     let (servers, what) = if !live.enabled.is_empty() {
-        (live.paused, "their items do not start")
+        let what = match live.paused_items(job) {
+            0 => "these servers own no items, so that all items start on the others",
+            _ => "items of these servers do not start",
+        };
+        (live.paused, what)
     } else if live.paused.is_empty() {
         (live.disabled, "no instance gets items")
     } else {

@@ -84,6 +84,7 @@ impl std::fmt::Display for Owner {
 
 /// Changes that make a namespace have the declared jobs, based on one reading of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct ApplyPlan {
     /// The declared jobs, in the order of their names.
@@ -95,6 +96,13 @@ pub struct ApplyPlan {
 }
 
 impl ApplyPlan {
+    /// Returns lines that differ between two plans with different effects. They have the whole
+    /// configurations, which may hold secrets.
+    pub fn identity(&self) -> impl Iterator<Item = String> {
+        let removals = self.removals.iter().map(|one| format!("{} {}", one.job, one.confirmation));
+        self.steps.iter().map(ImportStep::identity).chain(removals)
+    }
+
     /// Returns true if something would change.
     #[must_use]
     pub fn has_changes(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::audit_targets::item_target;
 use crate::doctor::future_fires;
 use crate::held::{self, LiveServers, last_change};
 use crate::statistics::{failing_items, item_brief};
-use crate::{JobSnapshot, next_fires};
+use crate::{JobSnapshot, exclusion_at, fire_need, next_fires};
 
 pub use reason::WhyNot;
 
@@ -36,13 +36,18 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
         return reasons;
     }
     reasons.extend(of_members(job));
-    reasons.extend(of_paused(job));
-    reasons.extend(of_disabled(job));
+    let (all, some): (Vec<_>, Vec<_>) =
+        of_paused(job).into_iter().partition(|why| matches!(why, WhyNot::Paused { all: true, .. }));
+    reasons.extend(all);
     let future = future_fires(job, now);
     let shown = future.iter().take(MAX_ITEMS);
     reasons.extend(shown.map(|(item, fire)| future_fire(job, *item, *fire)));
     reasons.extend(failing(job, failing_items(job), job.items().len()));
     reasons.extend(late(&future, first_due_fire(job, None), now));
+    // The other servers run the job: what fails or is late there is more important.
+    reasons.extend(some);
+    reasons.extend(of_disabled(job));
+    reasons.extend(last_gap(job, &job.items(), now));
     with_schedule(reasons, job, now)
 }
 
@@ -63,6 +68,7 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
     let failed = failing_items(job).into_iter().filter(|other| *other == item).collect();
     reasons.extend(failing(job, failed, 1));
     reasons.extend(late(future.as_slice(), due_fire(job, item, None), now));
+    reasons.extend(last_gap(job, &[item], now));
     let after = future.and_then(|(_, fire)| Timestamp::from_millisecond(fire.0).ok());
     with_schedule(reasons, job, after.unwrap_or(now))
 }
@@ -84,6 +90,28 @@ fn late(
     let due = due.filter(|due| due.is_late(now.as_millisecond()) && !is_future(due.item))?;
     let DueFire { late_after_ms, item, runs } = due;
     Some(WhyNot::Late { item: item.index(), due_ms: late_after_ms, runs })
+}
+
+/// Time for which a gap is a reason after its end, in milliseconds: a day.
+const RECENT_MS: i64 = 86_400_000;
+
+/// Returns the latest gap of these items that ended recently. A record has a gap until the claim
+/// after the one that found it.
+fn last_gap(job: &JobSnapshot, items: &[ShardingItem], now: Timestamp) -> Option<WhyNot> {
+    let gap_of = |item: &ShardingItem| {
+        let record = &job.view().item(*item).ledger.as_ref()?.value;
+        Some((item.index(), *record.gaps.last()?))
+    };
+    let gaps: Vec<_> = items.iter().filter_map(gap_of).collect();
+    let (_, last) = *gaps.iter().max_by_key(|(_, gap)| gap.until)?;
+    let is_recent = last.until.0 >= now.as_millisecond().saturating_sub(RECENT_MS);
+    let of_last = gaps.iter().filter(|(_, gap)| (gap.first, gap.until) == (last.first, last.until));
+    is_recent.then(|| WhyNot::Gap {
+        items: of_last.map(|(item, _)| *item).collect(),
+        first_ms: last.first.0,
+        until_ms: last.until.0,
+        count: last.count,
+    })
 }
 
 /// Returns the failing items with the latest reason; `None` if no item is failing.
@@ -156,7 +184,8 @@ fn held_back(job: &JobSnapshot, id: &InstanceId) -> Option<String> {
 fn of_paused(job: &JobSnapshot) -> Option<WhyNot> {
     let live = LiveServers::of(job);
     let servers: Vec<_> = live.paused.iter().filter_map(|ip| held::held_back(job, ip)).collect();
-    (!servers.is_empty()).then(|| WhyNot::Paused { servers, all: live.is_paused() })
+    let items = live.paused_items(job);
+    (!servers.is_empty()).then(|| WhyNot::Paused { servers, all: live.is_paused(), items })
 }
 
 fn of_disabled(job: &JobSnapshot) -> Option<WhyNot> {
@@ -222,12 +251,20 @@ fn with_schedule(mut reasons: Vec<WhyNot>, job: &JobSnapshot, now: Timestamp) ->
         reasons.push(WhyNot::OnRequestOnly);
         return reasons;
     }
+    let exclusion = exclusion_at(config, now).map(|exclusion| WhyNot::Excluded {
+        exclusion: exclusion.reason,
+        until_ms: exclusion.until.map(|until| until.as_millisecond()),
+    });
+    reasons.extend(exclusion);
     if let Ok(next) = next_fires(config, now, 1) {
         let at_ms = next.first().map(|next| next.as_millisecond());
         reasons.push(match at_ms {
             None => WhyNot::NeverAgain,
             Some(at_ms) if reasons.is_empty() => WhyNot::WaitsForFire { at_ms },
-            Some(at_ms) => WhyNot::NextFire { at_ms },
+            Some(at_ms) => match fire_need(job) {
+                None => WhyNot::NextFire { at_ms },
+                Some(unless) => WhyNot::NextFireMissed { at_ms, unless },
+            },
         });
     }
     reasons

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::FireNeed;
 use crate::held::moment;
 
 /// Reason why a job or an item of it does not run. The first of several should be checked first.
@@ -44,8 +45,11 @@ pub enum WhyNot {
     Paused {
         /// Paused servers with live instances: state, and last recorded change.
         servers: Vec<String>,
-        /// True if no other server has live instances, so that no item of the job starts.
+        /// True if no other server is enabled and has live instances, so that no item of the job
+        /// starts.
         all: bool,
+        /// Number of items that the paused servers own.
+        items: usize,
     },
     /// Some servers are disabled: the items are assigned to the instances of the others.
     ServersDisabled {
@@ -146,16 +150,62 @@ pub enum WhyNot {
         /// Reason of the latest failure, if a record has one.
         failure: Option<String>,
     },
+    /// The configuration excludes the present time, so that nothing fires in it.
+    Excluded {
+        /// Reason of the entry of the configuration.
+        exclusion: String,
+        /// End of the exclusion, in milliseconds since 1970 UTC; `None` if it has none.
+        until_ms: Option<i64>,
+    },
     /// No reason prevents runs; the job waits for its next fire. Never listed with a reason.
     WaitsForFire {
         /// Scheduled fire time, in milliseconds since 1970 UTC.
         at_ms: i64,
+    },
+    /// Scheduled fires that no instance ran, and that ended within the last day: an outage.
+    Gap {
+        /// Items of the gap.
+        items: Vec<u32>,
+        /// First fire that was not run, in milliseconds since 1970 UTC.
+        first_ms: i64,
+        /// Exclusive end: the next fire that was run or noted, in milliseconds since 1970 UTC.
+        until_ms: i64,
+        /// Number of fires of each item, if it is known.
+        count: Option<u32>,
     },
     /// Next scheduled fire time, whether or not the reasons before this one prevent the run.
     NextFire {
         /// Scheduled fire time, in milliseconds since 1970 UTC.
         at_ms: i64,
     },
+    /// Next scheduled fire time, in place of `NextFire` if no instance starts it as things are.
+    NextFireMissed {
+        /// Scheduled fire time, in milliseconds since 1970 UTC.
+        at_ms: i64,
+        /// Condition under which the fire is started.
+        unless: FireNeed,
+    },
+}
+
+impl WhyNot {
+    /// Returns true if all fires of the job, or of the item, are not run for this reason.
+    ///
+    /// The other reasons describe a job that runs, or concern some of its items only.
+    #[must_use]
+    pub fn prevents_runs(&self) -> bool {
+        !matches!(
+            self,
+            Self::OnRequestOnly
+                | Self::NeverAgain
+                | Self::Paused { all: false, .. }
+                | Self::ServersDisabled { .. }
+                | Self::Late { .. }
+                | Self::PendingMove { .. }
+                | Self::Failing { .. }
+                | Self::WaitsForFire { .. }
+                | Self::NextFire { .. }
+        )
+    }
 }
 
 impl fmt::Display for WhyNot {
@@ -175,7 +225,7 @@ impl fmt::Display for WhyNot {
             Self::NoAvailableInstance { servers } => {
                 write!(f, "no instance is available: {}", servers.join("; "))
             }
-            Self::Paused { servers, all } => paused(f, servers, *all),
+            Self::Paused { servers, all, items } => paused(f, servers, *all, *items),
             Self::ServersDisabled { servers } => {
                 let servers = servers.join("; ");
                 write!(f, "some servers are disabled, and their instances get no items: {servers}")
@@ -215,10 +265,22 @@ impl fmt::Display for WhyNot {
             Self::Late { item, due_ms, runs } => late(f, *item, *due_ms, *runs),
             Self::PendingMove { to } => write!(f, "the item moves to {to} as soon as it can"),
             Self::Failing { items, of, failure } => failing(f, items, *of, failure.as_deref()),
+            Self::Excluded { exclusion, until_ms: None } => {
+                write!(f, "excluded: {exclusion}, without end")
+            }
+            Self::Excluded { exclusion, until_ms: Some(until) } => {
+                write!(f, "excluded: {exclusion} until {}", moment(*until))
+            }
             Self::WaitsForFire { at_ms } => {
                 write!(f, "no problem found; the next fire is at {}", moment(*at_ms))
             }
+            Self::Gap { items, first_ms, until_ms, count } => {
+                gap(f, items, (*first_ms, *until_ms), *count)
+            }
             Self::NextFire { at_ms } => write!(f, "the next fire is at {}", moment(*at_ms)),
+            Self::NextFireMissed { at_ms, unless } => {
+                write!(f, "the fire of {} is missed unless {unless} before", moment(*at_ms))
+            }
         }
     }
 }
@@ -240,11 +302,13 @@ fn no_process_with_template(
     }
 }
 
-fn paused(f: &mut fmt::Formatter<'_>, servers: &[String], all: bool) -> fmt::Result {
-    f.write_str(if all {
-        "all servers are paused, and no item starts until one is resumed"
-    } else {
-        "some servers are paused, and their items do not start until they are resumed"
+fn paused(f: &mut fmt::Formatter<'_>, servers: &[String], all: bool, items: usize) -> fmt::Result {
+    f.write_str(match (all, items) {
+        (true, _) => "all servers are paused, and no item starts until one is resumed",
+        (false, 0) => "some servers are paused, and own no items: all items start on the others",
+        (false, _) => {
+            "some servers are paused, and their items do not start until they are resumed"
+        }
     })?;
     write!(f, ": {}", servers.join("; "))
 }
@@ -279,6 +343,24 @@ fn late(f: &mut fmt::Formatter<'_>, item: u32, due_ms: i64, runs: bool) -> fmt::
         write!(f, "item {item} still runs, so that its fire due at {due} has not begun")
     } else {
         write!(f, "item {item} is late: its fire due at {due} has not begun")
+    }
+}
+
+fn gap(
+    f: &mut fmt::Formatter<'_>,
+    items: &[u32],
+    (first_ms, until_ms): (i64, i64),
+    count: Option<u32>,
+) -> fmt::Result {
+    let (first, until) = (moment(first_ms), moment(until_ms));
+    match count {
+        Some(1) => write!(f, "the fire of {first} was not run")?,
+        Some(count) => write!(f, "{count} fires from {first} to before {until} were not run")?,
+        None => write!(f, "the fires from {first} to before {until} were not run")?,
+    }
+    match items {
+        [item] => write!(f, " by item {item}"),
+        items => write!(f, " by {} items", items.len()),
     }
 }
 

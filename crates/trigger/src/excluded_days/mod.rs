@@ -83,7 +83,18 @@ impl ExcludedDays {
     /// [`ExcludedDaysError`] names the entry and what would be valid. A list that excludes all
     /// weekdays or all days of the year is an error, because nothing would ever fire.
     pub fn parse(text: &str) -> Result<ExcludedDays, ExcludedDaysError> {
-        use ExcludedDaysErrorReason::{EveryDay, TooMany};
+        let days = Self::parse_any(text)?;
+        let count = days.days_of_year.iter().map(|month| month.count_ones()).sum::<u32>();
+        if days.weekdays == 0x7F || count == LEAP_YEAR_DAYS {
+            let every = ExcludedDaysErrorReason::EveryDay;
+            return Err(ExcludedDaysError::new(text.to_owned(), every));
+        }
+        Ok(days)
+    }
+
+    /// Parses a list that may have every day.
+    pub(crate) fn parse_any(text: &str) -> Result<ExcludedDays, ExcludedDaysError> {
+        use ExcludedDaysErrorReason::TooMany;
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();
         if parts.len() > Self::MAX_ENTRIES {
             return Err(ExcludedDaysError::new(format!("{} entries", parts.len()), TooMany));
@@ -107,10 +118,6 @@ impl ExcludedDays {
                 Entry::Dates(first, last) => dates.push((day_number(first), day_number(last))),
             }
         }
-        let days = days_of_year.iter().map(|month| month.count_ones()).sum::<u32>();
-        if weekdays == 0x7F || days == LEAP_YEAR_DAYS {
-            return Err(ExcludedDaysError::new(text.to_owned(), EveryDay));
-        }
         Ok(ExcludedDays { entries, weekdays, days_of_year, dates: merged(dates) })
     }
 
@@ -122,7 +129,7 @@ impl ExcludedDays {
     }
 
     /// Returns true if a day is excluded. The day is counted from 1970-01-01 and below [`DAYS`].
-    fn has(&self, day: u32) -> bool {
+    pub(crate) fn has(&self, day: u32) -> bool {
         let (month, weekday) = (Month::of_day(day), (day + 4) % 7);
         let day_of_month = day - month.first_day() + 1;
         let place = self.dates.partition_point(|(_, last)| *last < day);

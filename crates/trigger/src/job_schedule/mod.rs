@@ -1,6 +1,7 @@
-//! The schedule of a job: one or more rules, their days without fires, and the period of validity.
+//! The schedule of a job: one or more rules, the times without fires, and the period of validity.
 
 mod error;
+mod exclusion;
 mod rule;
 mod texts;
 
@@ -9,13 +10,14 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::calendar::Wall;
 use crate::cron::CronCaveat;
 use crate::excluded_days::ExcludedDays;
+use crate::excluded_times::ExcludedTimes;
 use crate::schedule::{Schedule, Upcoming};
-use crate::zone::{OverlapPolicy, Repeats, Zone};
+use crate::zone::{OverlapPolicy, Zone};
 
 pub use error::{ScheduleError, ScheduleErrorReason};
+pub use exclusion::Exclusion;
 pub use rule::ScheduleRule;
 pub use texts::{InvalidScheduleText, ScheduleTexts};
 
@@ -67,6 +69,7 @@ pub struct JobSchedule {
     rules: Vec<ScheduleRule>,
     zone: Zone,
     excluded: Option<Arc<ExcludedDays>>,
+    excluded_times: Option<Arc<ExcludedTimes>>,
     not_before: Option<Timestamp>,
     not_after: Option<Timestamp>,
 }
@@ -95,6 +98,7 @@ impl JobSchedule {
             rules,
             zone: zone.clone(),
             excluded: None,
+            excluded_times: None,
             not_before: None,
             not_after: None,
         })
@@ -116,6 +120,12 @@ impl JobSchedule {
     #[must_use]
     pub fn with_excluded_days(self, days: ExcludedDays) -> JobSchedule {
         JobSchedule { excluded: Some(Arc::new(days)), ..self }
+    }
+
+    /// Removes the fire times in these times.
+    #[must_use]
+    pub fn with_excluded_times(self, times: ExcludedTimes) -> JobSchedule {
+        JobSchedule { excluded_times: Some(Arc::new(times)), ..self }
     }
 
     /// Removes the fire times before an instant.
@@ -145,6 +155,11 @@ impl JobSchedule {
         self.excluded.as_deref()
     }
 
+    /// Returns the times without fires, if there are any.
+    pub fn excluded_times(&self) -> Option<&ExcludedTimes> {
+        self.excluded_times.as_deref()
+    }
+
     /// Returns the rules in English, such as `at 09:00:00, on Monday to Friday; every 90s`.
     #[must_use]
     pub fn description(&self) -> String {
@@ -171,32 +186,16 @@ impl JobSchedule {
         fires.min().filter(|fire| self.not_after.is_none_or(|last| *fire <= last))
     }
 
-    /// Returns the first fire time of a rule after an instant that is not on an excluded day.
+    /// Returns the first fire time of a rule after an instant that nothing excludes.
     fn next_of(&self, rule: &ScheduleRule, after: Timestamp) -> Option<Timestamp> {
         let mut after = after;
         loop {
             let fire = rule.next_after(after)?;
-            let reading = self.zone.reading(fire);
-            if self.first_included(reading)? == reading {
+            let included = self.first_included(fire)?;
+            if included == fire {
                 return Some(fire);
             }
-            // The wall clock finds the end of the excluded days: where clocks are set back across
-            // midnight, the day before returns for a moment.
-            let search = |from| self.first_included(from);
-            after = just_before(self.zone.next_match(fire, Repeats::Both, search)?);
-        }
-    }
-
-    /// Returns the first reading from `from` on that is on a day with fires.
-    fn first_included(&self, from: Wall) -> Option<Wall> {
-        let from = from.max(Wall::FIRST);
-        let (day, _) = from.day_and_second()?;
-        match &self.excluded {
-            None => Some(from),
-            Some(excluded) => {
-                let included = excluded.next_included(day)?;
-                Some(if included == day { from } else { Wall::new(included, 0) })
-            }
+            after = just_before(included);
         }
     }
 
@@ -229,6 +228,9 @@ impl fmt::Display for JobSchedule {
         }
         if let Some(days) = &self.excluded {
             write!(f, ", not on {days}")?;
+        }
+        if let Some(times) = &self.excluded_times {
+            write!(f, ", without {times}")?;
         }
         if let Some(first) = self.not_before {
             write!(f, ", not before {first}")?;

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::excluded_days::ExcludedDays;
+use crate::excluded_times::ExcludedTimes;
 use crate::schedule::Schedule;
 use crate::zone::{OverlapPolicy, Zone};
 
@@ -34,6 +35,8 @@ pub struct ScheduleTexts<'a> {
     pub time_zone: Option<&'a str>,
     /// Days without fires, as [`ExcludedDays::parse`] takes them.
     pub excluded_days: Option<&'a str>,
+    /// Times without fires, as [`ExcludedTimes::parse`] takes them.
+    pub excluded_times: Option<&'a str>,
     /// Time of the first possible fire, in the form of an `@at` rule.
     pub not_before: Option<&'a str>,
     /// Time of the last possible fire, in the form of an `@at` rule.
@@ -90,6 +93,13 @@ impl ScheduleTexts<'_> {
             })?;
             schedule = schedule.with_excluded_days(days);
         }
+        if let Some(times) = self.excluded_times {
+            let times = ExcludedTimes::parse(times).map_err(|error| {
+                let valid = format!("times such as 22:00..06:00 # backup ({error})");
+                InvalidScheduleText::new("excluded_times", times, valid)
+            })?;
+            schedule = schedule.with_excluded_times(times);
+        }
         if let Some(first) = self.not_before {
             schedule = schedule.with_not_before(time("not_before", first, &zone)?);
         }
@@ -122,12 +132,13 @@ impl ScheduleTexts<'_> {
         }
         let limits = [
             ("excluded_days", self.excluded_days),
+            ("excluded_times", self.excluded_times),
             ("not_before", self.not_before),
             ("not_after", self.not_after),
         ];
-        let limits = limits
-            .into_iter()
-            .filter_map(|(field, value)| value.map(|value| format!(", {field} being {value:?}")));
+        let limits = limits.into_iter().filter_map(|(field, value)| {
+            value.map(|value| format!(", {field} being {}", quoted(value)))
+        });
         let limits: String = limits.collect();
         let valid = format!("rules that fire after {now}; these never do{limits}");
         Err(InvalidScheduleText::new("cron", self.cron.unwrap_or_default(), valid))
@@ -145,6 +156,17 @@ fn time(field: &'static str, text: &str, zone: &Zone) -> Result<Timestamp, Inval
 
 impl InvalidScheduleText {
     fn new(field: &'static str, value: &str, valid: String) -> InvalidScheduleText {
-        InvalidScheduleText { field, value: format!("{value:?}"), valid }
+        InvalidScheduleText { field, value: quoted(value), valid }
+    }
+}
+
+/// Maximum number of characters of a text in an error: excluded times may have thousands.
+const SHOWN: usize = 200;
+
+/// Returns a text in quotes, or the begin of it.
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}…", text.split_at(end).0),
     }
 }

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Page, Table};
 use crate::target::{Target, ZookeeperTarget};
+use crate::waiting;
 use measure::Bench;
 use scratch::Scratch;
 use summary::Summary;
@@ -47,10 +48,11 @@ impl BenchArguments {
         let registry = cx.registry(place.parent.clone(), place.may_create, None).await?;
         let other = cx.registry(place.parent.clone(), place.may_create, None).await?;
         let scratch = Scratch::make(registry.as_ref(), place.root, &namespace).await?;
+        let measuring = self.measure(cx, &place.parent, &registry, &other, &scratch);
         let measured = tokio::select! {
             biased;
             _ = tokio::signal::ctrl_c() => Err(Fault::refused("stopped by ctrl-c")),
-            measured = self.measure(cx, &place.parent, &registry, &other, &scratch) => measured,
+            measured = waiting::shown("measuring", measuring) => measured,
         };
         // The namespace is removed after a failed measurement as well.
         let removed = scratch.remove(registry.as_ref()).await;
@@ -79,14 +81,12 @@ impl BenchArguments {
         let rounds = self.rounds.get();
         let bench =
             Bench { registry: registry.as_ref(), root: scratch.root(), rounds, bytes: self.bytes };
-        let waiting = cx.waiting("measuring");
         let mut all = vec![bench.reads().await?];
         for (number, n_operations) in self.operations.iter().enumerate() {
             all.push(bench.transactions(number, n_operations.get()).await?);
         }
         all.push(bench.notifications(other.as_ref()).await?);
         all.push(measure::sessions(cx, parent, self.sessions.get()).await?);
-        waiting.finish_and_clear();
         Ok(all)
     }
 

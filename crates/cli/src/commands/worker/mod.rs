@@ -12,7 +12,7 @@ use coordination::{Dialect, JobConfig, JobName, ServerIp};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use job_alerts::with_alerts;
-use job_types::{Allow, DeclaredJob, JobFile, JobFileError, ScriptLauncher};
+use job_types::{Allow, DeclaredJob, FileChecks, Invalid, JobFile, JobFileError, ScriptLauncher};
 use lite::{ConfigDifference, ErrorHandlers, JobHandle, Scheduler};
 use serde_json::json;
 use sharding::StrategyRegistry;
@@ -24,6 +24,7 @@ use crate::connect::{ConnectArguments, Place};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Page, Table, Text, counted};
+use crate::suggestion;
 use crate::target::Target;
 use crate::text::{clean, dialect, duration, server_ip};
 use ending::Ending;
@@ -70,20 +71,14 @@ pub(crate) struct WorkerArguments {
 
 impl WorkerArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let file = JobFile::read(&self.file).map_err(|error| file_fault(&self.file, &error))?;
-        // A fault that no registration accepts rejects the whole file. A schedule that has ended
-        // affects its own job only, or an old job would stop all others one day.
-        let since = if self.check { Timestamp::now() } else { Timestamp::UNIX_EPOCH };
-        check_configurations(&self.file, &file, since)?;
         self.check_zone()?;
-        let in_file = file.registry().map(Target::parse_of_file).transpose();
-        let in_file = in_file.map_err(|reason| {
-            Fault::usage(format!("{}: registry: {reason}", self.file.display()))
-        })?;
+        let file = JobFile::read_checked(&self.file, &self)
+            .map_err(|error| file_fault(&self.file, &error))?;
         if self.check {
-            file.check_programs().map_err(|error| file_fault(&self.file, &error))?;
             return Ok(checked(&file));
         }
+        let in_file = file.registry().map(Target::parse_of_file).transpose();
+        let in_file = in_file.map_err(Fault::usage)?;
         let file = file.launcher(&ScriptLauncher::this_program());
         // Listen before the first line is printed, so that no later signal is lost.
         let mut signals = Signals::listen()?;
@@ -129,7 +124,9 @@ impl WorkerArguments {
         let config = JobConfig::new(name, 1).with(|it| it.time_zone = time_zone);
         operations::schedule_of(&config).map(drop).map_err(|error| {
             let (value, valid) = (error.value, error.valid);
+            let question = suggestion::of_value(error.field, &value);
             Fault::usage(format!("--default-time-zone is {value}; valid is {valid}"))
+                .with_question(question)
         })
     }
 
@@ -222,6 +219,23 @@ impl WorkerArguments {
                 Err(fault)
             }
         }
+    }
+}
+
+/// A fault that no registration accepts rejects the whole file, because a registration fails only
+/// after other jobs have begun.
+impl FileChecks for WorkerArguments {
+    fn registry(&self, address: &str) -> Result<(), String> {
+        Target::parse_of_file(address).map(drop)
+    }
+
+    fn job(&self, job: &DeclaredJob) -> Result<(), Invalid> {
+        // A schedule that has ended affects its own job only, or an old job would stop all others
+        // one day.
+        let since = if self.check { Timestamp::now() } else { Timestamp::UNIX_EPOCH };
+        operations::validate(job.config(), None, &StrategyRegistry::default(), since)
+            .map_err(|error| Invalid::new(error.field, error.value, error.valid))?;
+        if self.check { job.check_program() } else { Ok(()) }
     }
 }
 
@@ -339,27 +353,24 @@ async fn ended(handles: &[JobHandle]) {
     join_all(handles.iter().map(end_of)).await;
 }
 
-/// Returns the fault of a file, with the error of the operating system if there is one.
+/// Returns the fault of a file, with a line for each mistake, and with the error of the operating
+/// system if there is one.
 pub(crate) fn file_fault(path: &Path, error: &JobFileError) -> Fault {
     let path = path.display().to_string();
-    let text = error.to_string();
-    let text = if text.contains(&path) { text } else { format!("{path}: {text}") };
-    match error.source() {
-        Some(source) => Fault::usage(format!("{text}: {source}")),
-        None => Fault::usage(text),
-    }
-}
-
-/// Checks all configurations first, because a registration fails only after other jobs have begun.
-fn check_configurations(path: &Path, file: &JobFile, now: Timestamp) -> Result<(), Fault> {
-    let strategies = StrategyRegistry::default();
-    file.jobs().iter().try_for_each(|job| {
-        let config = job.config();
-        operations::validate(config, None, &strategies, now).map_err(|error| {
-            let (line, name) = (job.line_of(error.field), config.job_name.as_str());
-            Fault::usage(format!("{}: line {line}: job {name:?}: {error}", path.display()))
-        })
-    })
+    let mut faults = error.each().map(|error| {
+        let text = error.to_string();
+        let text = if text.contains(&path) { text } else { format!("{path}: {text}") };
+        match (error.source(), error) {
+            (Some(source), _) => Fault::usage(format!("{text}: {source}")),
+            (None, JobFileError::Job { invalid, .. }) => {
+                let question = suggestion::of_value(&invalid.field, &invalid.value);
+                Fault::usage(text).with_question(question)
+            }
+            (None, _) => Fault::usage(text),
+        }
+    });
+    let first = faults.next().unwrap_or_else(|| Fault::usage(error));
+    first.and(faults)
 }
 
 fn checked(file: &JobFile) -> Page {

@@ -16,22 +16,24 @@ struct EntryDoc {
     why: String,
     act: String,
     target: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    what: String,
     #[serde(flatten)]
     unknown: UnknownFields,
 }
 
 impl From<&AuditEntry> for EntryDoc {
     fn from(entry: &AuditEntry) -> Self {
-        let AuditRecord { id, at_ms, who, why, act, target } = entry.record.clone();
+        let AuditRecord { id, at_ms, who, why, act, target, what } = entry.record.clone();
         let (version, unknown) = (FormatVersion::WRITTEN, entry.unknown.clone());
-        Self { version, id, at_ms, who, why, act, target, unknown }
+        Self { version, id, at_ms, who, why, act, target, what, unknown }
     }
 }
 
 impl From<EntryDoc> for AuditEntry {
     fn from(doc: EntryDoc) -> Self {
-        let EntryDoc { id, at_ms, who, why, act, target, unknown, .. } = doc;
-        Self { record: AuditRecord { id, at_ms, who, why, act, target }, unknown }
+        let EntryDoc { id, at_ms, who, why, act, target, what, unknown, .. } = doc;
+        Self { record: AuditRecord { id, at_ms, who, why, act, target, what }, unknown }
     }
 }
 

@@ -22,9 +22,13 @@ fn folder() -> PathBuf {
 
 /// The folders, one for each version that is read, the latest last.
 const VERSIONS: [&str; 2] = ["v0", "v1"];
-/// Records that version 0 did not have.
-const ONLY_V1: [&str; 3] =
-    ["former-configs.json", "ledger-cancel-requested.json", "ledger-cancelled.json"];
+/// Records and fields that version 0 did not have.
+const ONLY_V1: [&str; 4] = [
+    "audit-effect.json",
+    "former-configs.json",
+    "ledger-cancel-requested.json",
+    "ledger-cancelled.json",
+];
 
 fn golden(version: &str, file: &str) -> String {
     let path = folder().join(version).join(file);
@@ -155,9 +159,21 @@ fn audits() -> Vec<(&'static str, AuditLog)> {
             why: why.to_owned(),
             act: "pause".to_owned(),
             target: "10.0.0.7".to_owned(),
+            what: String::new(),
         });
     }
-    vec![("audit", log), ("audit-empty", AuditLog::default())]
+    let mut with_effect = AuditLog::default();
+    with_effect.push(AuditRecord {
+        id: "change-3".to_owned(),
+        at_ms: 60_003,
+        who: "anna".to_owned(),
+        why: "release 12".to_owned(),
+        act: "update configuration".to_owned(),
+        target: "configuration".to_owned(),
+        what: "sharding_total_count: 3 -> 4".to_owned(),
+    });
+    let empty = AuditLog::default();
+    vec![("audit", log), ("audit-effect", with_effect), ("audit-empty", empty)]
 }
 
 fn former_configs() -> Vec<(&'static str, FormerConfigs)> {

@@ -26,7 +26,7 @@ pub enum Change {
     Static(bool),
     /// Exclusive upper bound of the start delay (jitter), in milliseconds; 0 is none.
     Jitter(u32),
-    /// Excluded days; empty is none.
+    /// Excluded days or times; empty is none.
     ExcludedDays(String),
     /// No change: the configuration is written again, which repairs an invalid one.
     Nothing,

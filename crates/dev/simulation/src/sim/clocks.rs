@@ -122,6 +122,9 @@ impl World {
                 if joins { schedule.next_to_begin(now) } else { schedule.next_after(now) };
             if next_ms > now + schedule.period_ms {
                 self.coverage.count("excluded_day");
+                if config.excluded_times.is_some() {
+                    self.coverage.count("excluded_time");
+                }
             }
             JobTimer { schedule, next_ms }
         });

@@ -12,7 +12,7 @@ use reg_center::{Limits, Node, NodePath, Op};
 use serde::Deserialize;
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
-use super::profile::{JobSettings, Profile};
+use super::profile::{JobSettings, Profile, is_times};
 use super::schedule::SimSchedule;
 
 /// Name of the job under test.
@@ -161,7 +161,11 @@ pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
     let config = JobConfig::new(job(), settings.items).with(|it| {
         it.cron = Some(cron(settings.period));
         it.time_zone = (profile.midnight_s > 0).then(|| MIDNIGHT_ZONE.to_owned());
-        it.excluded_days = Some(settings.excluded_days.clone()).filter(|days| !days.is_empty());
+        let excluded = Some(settings.excluded_days.clone()).filter(|days| !days.is_empty());
+        match excluded.as_deref().map(is_times) {
+            Some(true) => it.excluded_times = excluded,
+            Some(false) | None => it.excluded_days = excluded,
+        }
         it.jitter_ms = Some(settings.jitter_ms).filter(|bound| *bound > 0);
         it.failover = settings.failover && settings.monitor;
         it.misfire = settings.misfire;

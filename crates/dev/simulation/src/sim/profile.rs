@@ -85,7 +85,7 @@ pub struct JobSettings {
     /// Exclusive upper bound of the start delay (jitter), in milliseconds; 0 is none.
     #[serde(default)]
     pub jitter_ms: u32,
-    /// Excluded days, one text of [`FIRST_DAY`] or [`SECOND_DAY`]; empty is none.
+    /// Excluded days or times, one text of [`FIRST_DAY`] or [`SECOND_DAY`]; empty is none.
     #[serde(default)]
     pub excluded_days: String,
     /// True if instances have narrow watches, whatever the number of items.
@@ -102,10 +102,31 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Three forms of the excluded day before the midnight of a run.
-pub const FIRST_DAY: [&str; 3] = ["TUE", "11-14", "2023-11-10..2023-11-14"];
-/// Three forms of the excluded day after the midnight of a run.
-pub const SECOND_DAY: [&str; 3] = ["sat .. sun, wed", "11-15..11-15", "2023-11-15"];
+/// Forms of the excluded day before the midnight of a run: excluded days, and excluded times.
+pub const FIRST_DAY: [&str; 6] = [
+    "TUE",
+    "11-14",
+    "2023-11-10..2023-11-14",
+    "TUE 00:00..24:00 # closed",
+    "2023-11-14T00:00..2023-11-15T00:00 # freeze",
+    "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Holiday\nDTSTART;VALUE=DATE:20231114\nEND:VEVENT\n\
+     END:VCALENDAR",
+];
+/// Forms of the excluded day after the midnight of a run: excluded days, and excluded times.
+pub const SECOND_DAY: [&str; 6] = [
+    "sat .. sun, wed",
+    "11-15..11-15",
+    "2023-11-15",
+    "WED 00:00..12:00 # morning; WED 12:00..24:00 # evening",
+    "2023-11-15T00:00..2023-11-16T00:00 # freeze",
+    "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20231101T000000\nDURATION:P1D\n\
+     RRULE:FREQ=WEEKLY;COUNT=3\nEND:VEVENT\nEND:VCALENDAR",
+];
+
+/// Returns true if a form of an excluded day is a text of excluded times.
+pub(crate) fn is_times(form: &str) -> bool {
+    form.contains(':')
+}
 
 /// Relative speed of activities, and the order of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! The simulated schedule: a period, possibly with excluded days and jitter.
+//! The simulated schedule: a period, possibly with an excluded day and jitter.
 
 use std::ops::Range;
 
@@ -35,7 +35,8 @@ impl SimSchedule {
     /// Returns the schedule of a configuration that a simulated operator has written.
     pub(crate) fn of(config: &JobConfig) -> Option<Self> {
         let near = config.time_zone.as_deref() == Some(MIDNIGHT_ZONE);
-        let days = config.excluded_days.as_deref().filter(|_| near).unwrap_or_default();
+        let days = config.excluded_days.as_deref().or(config.excluded_times.as_deref());
+        let days = days.filter(|_| near).unwrap_or_default();
         let excluded = [FIRST_DAY, SECOND_DAY].map(|texts| texts.contains(&days));
         let bound_ms = config.jitter_ms.map_or(0, u64::from);
         Some(Self { excluded, bound_ms, ..Self::every(period_ms(config)?) })

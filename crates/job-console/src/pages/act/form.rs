@@ -13,9 +13,9 @@ use super::target::{Operation, Target};
 use crate::api::scan;
 use crate::pages::cx::{Age, Cx};
 use crate::pages::html as respond;
-use crate::pages::query::encoded;
 use crate::pages::request::PageRequest;
 use crate::pages::shell::{Body, Section, document};
+use crate::pages::widgets::effect_text;
 use crate::problem::Answer;
 
 /// Maximum number of entries of each list. All are counted.
@@ -32,7 +32,7 @@ pub(super) async fn show(request: PageRequest) -> Answer<Response> {
 }
 
 fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body> {
-    let effect = match target.change() {
+    let (has_effect, effect) = match target.change() {
         Some(change) => {
             let mut report = Report::default();
             for job in jobs {
@@ -42,18 +42,21 @@ fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body>
                     Err(error) => report.fail(job.job().as_str(), "job", error),
                 }
             }
-            html! { (moves(cx, target, jobs)) (pauses(cx, target, jobs)) (entries(cx, &report)) }
+            let effect = html! {
+                (moves(cx, target, jobs)) (pauses(cx, target, jobs)) (entries(cx, &report))
+            };
+            (report.has_changed(), effect)
         }
-        None => removal(cx, jobs),
+        None => (true, removal(cx, jobs)),
     };
     let lang = cx.lang();
     let word = target.operation.word();
     let main = html! {
         section #act-form.card aria-labelledby="act-title" {
-            h1 #act-title { (lang.act_title(word)) ": " (heading(cx, target)) }
+            h1 #act-title tabindex="-1" { (lang.act_title(word)) (cx.lang().colon()) (heading(cx, target)) }
             p.sub { (lang.act_effect(word)) }
             (effect)
-            (form(cx, target, jobs))
+            @if has_effect { (form(cx, target, jobs)) } @else { (leave(cx, target)) }
         }
     };
     Ok(Body {
@@ -97,39 +100,36 @@ fn moves(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
     }
 }
 
-/// Returns the pauses that a disablement replaces, or had replaced before the server is enabled:
-/// the state of a server is one value.
+/// Returns the pauses that a disablement replaces and the later enablement puts back, or that this
+/// enablement puts back: the state of a server is one value.
 fn pauses(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
     let is_disabling = matches!(target.operation, Operation::Disable | Operation::Drain);
     let is_enabling = target.operation == Operation::Enable;
-    let is_lost = |job: &JobSnapshot, ip: &ServerIp, state| {
-        (is_disabling && state == ServerState::Paused)
+    let has_pause = |job: &JobSnapshot, ip: &ServerIp, state| {
+        let is_recorded = || job.held_by(ip).is_some();
+        (is_disabling && state == ServerState::Paused && is_recorded())
             || (is_enabling && job.replaced_pause(ip).is_some())
     };
     let servers = |job: &Arc<JobSnapshot>| {
-        let lost = job.view().servers().filter(|(ip, state)| is_lost(job, ip, *state));
-        let meant = lost.filter(|(ip, _)| target.server.as_ref().is_none_or(|one| one == *ip));
+        let paused = job.view().servers().filter(|(ip, state)| has_pause(job, ip, *state));
+        let meant = paused.filter(|(ip, _)| target.server.as_ref().is_none_or(|one| one == *ip));
         meant.map(|(ip, _)| (job.job().clone(), ip.clone())).collect::<Vec<_>>()
     };
-    let lost: Vec<_> = jobs.iter().filter(|_| target.item.is_none()).flat_map(servers).collect();
-    let (lang, more) = (cx.lang(), lost.len().saturating_sub(MAX_ENTRIES));
+    let paused: Vec<_> = jobs.iter().filter(|_| target.item.is_none()).flat_map(servers).collect();
+    let (lang, more) = (cx.lang(), paused.len().saturating_sub(MAX_ENTRIES));
     html! {
-        @if !lost.is_empty() {
+        @if !paused.is_empty() {
             div.why { div {
                 p {
-                    b { (lang.n_pauses_lost(lost.len())) } " "
-                    @if is_disabling { (lang.pause_is_replaced()) } @else { (lang.pause_again()) }
+                    @if is_disabling {
+                        b { (lang.n_pauses_replaced(paused.len())) } " " (lang.pause_comes_back())
+                    } @else {
+                        b { (lang.n_paused_again(paused.len())) } " " (lang.resume_to_start())
+                    }
                 }
                 ul.entries {
-                    @for (job, ip) in lost.iter().take(MAX_ENTRIES) {
-                        li {
-                            (job) " · " (ip)
-                            @if is_enabling {
-                                " " a href={
-                                    (cx.job(job.as_str())) "/act/pause?server=" (encoded(ip.as_str()))
-                                } { (lang.act_title("pause")) "…" }
-                            }
-                        }
+                    @for (job, ip) in paused.iter().take(MAX_ENTRIES) {
+                        li { (job) " · " (ip) }
                     }
                 }
                 @if more > 0 { p.dim { (lang.and_more(more)) } }
@@ -179,9 +179,9 @@ fn list(cx: &Cx<'_>, title: &str, class: &str, entries: &[Entry]) -> Markup {
         ul.entries {
             @for entry in entries.iter().take(MAX_ENTRIES) {
                 li {
-                    span class={ "st " (class) } { (entry.target) } " "
+                    span class={ "st " (class) } { (cx.lang().target_of_change(&entry.target)) } " "
                     span.dim { (entry.job) } " "
-                    span lang="en" { (entry.what) }
+                    (effect_text(cx, &entry.what))
                 }
             }
         }
@@ -236,6 +236,15 @@ fn form(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
                 button.primary type="submit" { (lang.act_title(target.operation.word())) }
                 a.button href=(cx.here(&target.page())) data-close { (lang.cancel()) }
             }
+        }
+    }
+}
+
+/// Returns the way back from an operation without effect, which needs no reason.
+fn leave(cx: &Cx<'_>, target: &Target) -> Markup {
+    html! {
+        div.acts {
+            a.button href=(cx.here(&target.page())) data-close { (cx.lang().back()) }
         }
     }
 }

@@ -9,8 +9,9 @@ use axum::http::Method;
 use axum::routing::{get, post};
 
 use crate::access::Permission;
+use crate::pages::locale::Lang;
 use crate::routes::Routes;
-pub(super) use form::{is_done, result};
+pub(super) use form::{entries, is_done, result};
 use target::{Operation, Subject};
 
 /// Adds the operations, each with its own route and permission.
@@ -28,6 +29,12 @@ pub(super) fn add(mut routes: Routes) -> Routes {
         }
     }
     routes
+}
+
+/// Returns the title of the operation that a word names.
+pub(super) fn act_title(lang: Lang, word: &str) -> Option<String> {
+    let known = Operation::ALL.into_iter().find(|one| one.word() == word);
+    known.map(|operation| lang.act_title(operation.word()))
 }
 
 impl Operation {

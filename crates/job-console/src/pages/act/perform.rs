@@ -6,7 +6,7 @@ use coordination::RequestParameter;
 use operations::{By, Change, Removal, Report, Scope};
 
 use super::form::{heading, is_done, result};
-use super::target::Target;
+use super::target::{Operation, Target};
 use crate::namespaces::Namespace;
 use crate::pages::request::{Fields, Form, PageRequest, field};
 use crate::pages::shell::{Body, Section};
@@ -25,7 +25,8 @@ pub(super) async fn perform(request: PageRequest, Form(fields): Form) -> Answer<
         return Ok(request.lead_to(&target.page_of_request(&asked.record.id)));
     }
     if is_done(&report) {
-        return Ok(request.lead_to_changed(&page, report.done.len()));
+        let word = target.operation.word();
+        return Ok(request.lead_to_done(&page, word, report.done.len()));
     }
     Ok(request.respond(StatusCode::OK, |cx| {
         let title = cx.lang().act_title(target.operation.word());
@@ -74,6 +75,10 @@ async fn change(
         Change::Cancel(which) => Ok(operations.cancel(job()?, &which, by).await?),
         Change::DisableItems(items) => Ok(operations.disable_items(job()?, &items, by).await?),
         Change::EnableItems(items) => Ok(operations.enable_items(job()?, &items, by).await?),
+        // The page of the server follows the drain.
+        Change::Disable(scope) if target.operation == Operation::Drain => {
+            Ok(operations.begin_drain(&scope, by).await?)
+        }
         Change::Disable(scope) => Ok(operations.disable(&scope, by).await?),
         Change::Enable(scope) => Ok(operations.enable(&scope, by).await?),
         Change::Pause(scope) => Ok(operations.pause(&scope, by).await?),

@@ -227,7 +227,7 @@ impl Target {
             (Operation::Resume, _) => Change::Resume(scope()?),
             (Operation::Disable, Some(items)) => Change::DisableItems(items),
             (Operation::Enable, Some(items)) => Change::EnableItems(items),
-            // A drain begins with this change, and its progress is on the page of the server.
+            // The effects of a drain are those of this change.
             (Operation::Disable | Operation::Drain, _) => Change::Disable(scope()?),
             (Operation::Enable, None) => Change::Enable(scope()?),
             (Operation::ShutDown, _) => Change::ShutDown(scope()?),

@@ -8,6 +8,7 @@ use super::cx::{Age, Cx};
 use super::query::encoded;
 use super::shell::{Body, Section};
 use super::summary::moment;
+use super::time::with_times;
 use super::widgets::{
     Column, PAGE, empty, live_table, numbers, page_number, pager, pill, search_field,
 };
@@ -132,14 +133,14 @@ fn row(cx: &Cx<'_>, row: &Row) -> (String, Markup) {
                 // An expectation can name a job that does not exist.
                 @if line.is_some() { a href=(cx.job(&row.job)) { (row.job) } } @else { (row.job) }
             }
-            td { code { (kind) } }
+            td { (lang.expectation_of(row.expectation)) div.dim { code { (kind) } } }
             td { @if let Some(severity) = row.severity { (lang.watch_severity(severity)) } }
             td.nowrap {
                 @if let Some(since) = row.since { (cx.when(since, zone)) }
                 @if let Some(until) = row.until { (lang.until()) " " (cx.time(until, zone)) }
             }
             td.text {
-                @if let Some(why) = &row.why { span lang="en" { (why) } }
+                @if let Some(why) = &row.why { span lang="en" { (with_times(cx, zone, why)) } }
                 @if let Some(reported) = row.reported {
                     div.dim { (lang.last_message()) " " (cx.when(reported, zone)) }
                 }
@@ -160,7 +161,7 @@ fn silenced(cx: &Cx<'_>, row: &Row, zone: Option<&str>) -> Markup {
             @if let Some(until) = moment(Some(silence.until)) {
                 (lang.until()) " " (cx.time(until, zone)) " "
             }
-            (lang.by_author(&silence.by)) ": " (silence.why) " "
+            (lang.by_author(&silence.by)) (cx.lang().colon()) (silence.why) " "
         }
         @if cx.may(Permission::Silence, Some(&row.job)) {
             a.button href=(path) data-dialog { (label) "…" }

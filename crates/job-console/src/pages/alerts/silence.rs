@@ -68,10 +68,10 @@ impl<'a> Request<'a> {
         let present = self.present();
         html! {
             section #act-form.card aria-labelledby="act-title" {
-                h1 #act-title { (lang.silence()) ": " (self.job) " · " (self.kind) }
+                h1 #act-title { (lang.silence()) (cx.lang().colon()) (self.job) " · " (self.kind) }
                 p.sub { (lang.silence_hint()) }
                 @if let Some(silence) = &present {
-                    p.why.neutral { (lang.by_author(&silence.by)) ": " (silence.why) }
+                    p.why.neutral { (lang.by_author(&silence.by)) (cx.lang().colon()) (silence.why) }
                 }
                 form.act method="post" action=(cx.href(&cx.address.text())) {
                     (choice("seconds", &lang.length_of_silence(), &lengths, "7200"))

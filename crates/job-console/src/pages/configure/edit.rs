@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::JobConfig;
 use maud::{Markup, html};
-use operations::{By, Error, JobSnapshot, StoredConfig, Updated};
+use operations::{By, Error, FieldChange, JobSnapshot, StoredConfig, Updated, next_fires};
 use reg_center::Revision;
 
 use super::form::form;
@@ -20,7 +20,7 @@ pub(super) async fn show(request: PageRequest) -> Answer<Response> {
     let job = target(&request)?;
     let (config, revision) = stored(&job)?;
     let typed = Typed::of(config, revision);
-    Ok(page(&request, StatusCode::OK, |cx| form(cx, &typed, None, None)))
+    Ok(page(&request, StatusCode::OK, |cx| form(cx, &typed, &[], None)))
 }
 
 /// Returns the configuration and its revision.
@@ -36,7 +36,7 @@ pub(super) async fn submit(request: PageRequest, Form(fields): Form) -> Answer<R
     let (namespace, job) = (&request.namespace, target(&request)?);
     let typed = Typed::read(&fields)?;
     let outcome = match field(&fields, "step") {
-        Some("edit") => Outcome::Form(None),
+        Some("edit") => Outcome::Form(Vec::new()),
         Some("preview") => previewed(namespace, &job, &typed, None)?,
         Some("write") => match request.by(&fields) {
             Err(fault) => previewed(namespace, &job, &typed, Some(fault))?,
@@ -51,22 +51,22 @@ pub(super) async fn submit(request: PageRequest, Form(fields): Form) -> Answer<R
         }
     };
     Ok(match outcome {
-        Outcome::Form(fault) => {
-            let status =
-                fault.as_ref().map_or(StatusCode::OK, |_| StatusCode::UNPROCESSABLE_ENTITY);
-            page(&request, status, |cx| form(cx, &typed, fault.as_ref(), None))
+        Outcome::Form(faults) => {
+            let is_valid = faults.is_empty();
+            let status = if is_valid { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+            page(&request, status, |cx| form(cx, &typed, &faults, None))
         }
         Outcome::OutOfDate(config, revision) => {
             let (typed, meanwhile) = typed.rebased(&config, revision);
             let status = StatusCode::PRECONDITION_FAILED;
-            page(&request, status, |cx| form(cx, &typed, None, Some(&meanwhile)))
+            page(&request, status, |cx| form(cx, &typed, &[], Some(&meanwhile)))
         }
-        Outcome::Preview(changes, fault) => {
+        Outcome::Preview { changes, wanted, fault } => {
             let status = fault.as_ref().map_or(StatusCode::OK, |_| StatusCode::BAD_REQUEST);
             page(&request, status, |cx| {
                 let hidden = hidden(&typed);
                 let title = cx.lang().change_configuration();
-                let notice = notice(cx, &fields);
+                let notice = html! { (notice(cx, &fields)) (fires(cx, &job, &changes, &wanted)) };
                 let (repairs, is_editable) = (false, true);
                 let changes = &changes;
                 preview(
@@ -82,10 +82,14 @@ pub(super) async fn submit(request: PageRequest, Form(fields): Form) -> Answer<R
 /// Page that answers a request.
 enum Outcome {
     /// The form with the typed values.
-    Form(Option<Fault>),
+    Form(Vec<Fault>),
     /// The form upon a configuration that was written after the form was made.
     OutOfDate(Box<JobConfig>, Revision),
-    Preview(Vec<operations::FieldChange>, Option<Fault>),
+    Preview {
+        changes: Vec<FieldChange>,
+        wanted: Box<JobConfig>,
+        fault: Option<Fault>,
+    },
     Written(Updated),
 }
 
@@ -99,17 +103,31 @@ fn previewed(
     if revision != typed.revision {
         return Ok(Outcome::OutOfDate(Box::new(config.clone()), revision));
     }
-    let checked = typed.applied_to(config).map_err(Error::from);
-    match checked.and_then(|wanted| namespace.operations.preview_config(job, &wanted)) {
-        Ok(changes) => Ok(Outcome::Preview(changes, fault)),
-        Err(error) => invalid(error),
+    let (mut wanted, unread) = typed.applied_to(config);
+    let mut faults: Vec<Fault> = unread.into_iter().map(Fault::from).collect();
+    // A check ends at its first fault. Each round without that value finds the next one.
+    loop {
+        match namespace.operations.preview_config(job, &wanted) {
+            Ok(changes) if faults.is_empty() => {
+                return Ok(Outcome::Preview { changes, wanted: Box::new(wanted), fault });
+            }
+            Ok(_) => return Ok(Outcome::Form(faults)),
+            Err(Error::Invalid(error)) => {
+                let goes_on = Typed::reset(&mut wanted, error.field, config);
+                faults.push(error.into());
+                if !goes_on {
+                    return Ok(Outcome::Form(faults));
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 
 /// Shows an invalid value beside its field. Other errors are problems.
 fn invalid(error: Error) -> Answer<Outcome> {
     if let Error::Invalid(error) = error {
-        return Ok(Outcome::Form(Some(error.into())));
+        return Ok(Outcome::Form(vec![error.into()]));
     }
     Err(error.into())
 }
@@ -127,10 +145,10 @@ async fn write(
     if revision != typed.revision {
         return Ok(Outcome::OutOfDate(Box::new(config), revision));
     }
-    let wanted = match typed.applied_to(&config) {
-        Ok(wanted) => wanted,
-        Err(error) => return invalid(error.into()),
-    };
+    let (wanted, faults) = typed.applied_to(&config);
+    if !faults.is_empty() {
+        return Ok(Outcome::Form(faults.into_iter().map(Fault::from).collect()));
+    }
     match operations.update_config(&wanted, revision, by).await {
         Ok(updated) => Ok(Outcome::Written(updated)),
         // Another client has written it between the two requests.
@@ -149,6 +167,33 @@ fn hidden(typed: &Typed) -> Markup {
         @for one in &typed.values {
             input type="hidden" name={ (WAS) (one.field.name()) } value=(one.was);
             input type="hidden" name=(one.field.name()) value=(one.value);
+        }
+    }
+}
+
+/// Fields that change the next fires.
+const SCHEDULE: [&str; 6] =
+    ["cron", "time_zone", "excluded_days", "not_before", "not_after", "repeated_hour"];
+
+/// Returns the next fires by the present and by the wanted schedule, if these may differ.
+fn fires(cx: &Cx<'_>, job: &JobSnapshot, changes: &[FieldChange], wanted: &JobConfig) -> Markup {
+    if !changes.iter().any(|change| SCHEDULE.contains(&change.field)) {
+        return html! {};
+    }
+    let lang = cx.lang();
+    let both = [(lang.fires_before(), job.config()), (lang.fires_after(), Some(wanted))];
+    html! {
+        dl.facts {
+            @for (title, config) in both {
+                @let fires = config.and_then(|config| next_fires(config, cx.now, 3).ok());
+                @let fires = fires.unwrap_or_default();
+                @let zone = config.and_then(|config| config.time_zone.as_deref());
+                dt { (title) }
+                dd {
+                    @if fires.is_empty() { (lang.no_fires()) }
+                    ul.next { @for fire in fires { li { (cx.when(fire, zone)) } } }
+                }
+            }
         }
     }
 }

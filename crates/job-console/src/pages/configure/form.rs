@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use operations::FieldChange;
+use sharding::StrategyRegistry;
 
 use super::preview::differences;
 use super::typed::{Typed, Value, WAS};
@@ -9,13 +10,35 @@ use crate::pages::cx::Cx;
 use crate::pages::request::Fault;
 
 /// Fields whose values may have several lines.
-const LONG: [&str; 3] = ["sharding_item_parameters", "job_parameter", "description"];
+const LONG: [&str; 4] =
+    ["excluded_times", "sharding_item_parameters", "job_parameter", "description"];
+
+/// Returns a valid value of a field whose format is not obvious.
+fn example(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "cron" => "0 30 4 * * ?",
+        "time_zone" => "Asia/Shanghai",
+        "excluded_days" => "SAT..SUN,12-25",
+        "not_before" => "2026-01-31T09:00:00",
+        "not_after" => "2099-12-31T18:00:00",
+        "repeated_hour" => "both",
+        "jitter" => "30s",
+        "sharding_total_count" => "4",
+        "sharding_item_parameters" => "0=Beijing,1=Shanghai",
+        "max_time_diff" => "5s",
+        "reconcile_interval" => "10m",
+        "server_ttl" => "24h",
+        "catch_up" => "5 in 10m",
+        "strategy" => "odevity",
+        _ => return None,
+    })
+}
 
 /// Returns the form. `meanwhile` has the changes since the form was made, if it is out of date.
 pub(super) fn form(
     cx: &Cx<'_>,
     typed: &Typed,
-    fault: Option<&Fault>,
+    faults: &[Fault],
     meanwhile: Option<&[FieldChange]>,
 ) -> Markup {
     let lang = cx.lang();
@@ -24,18 +47,25 @@ pub(super) fn form(
         |fault: &&Fault| typed.values.iter().any(|one| one.field.name() == fault.field);
     html! {
         section.card aria-labelledby="edit-title" {
-            h1 #edit-title { (lang.change_configuration()) ": " (job) }
-            p.sub { (lang.revision()) " " (typed.revision.0) ". " (lang.edit_hint()) }
+            h1 #edit-title { (lang.change_configuration()) (cx.lang().colon()) (job) }
+            p.sub { (lang.revision()) " " (typed.revision.0) (lang.stop()) " " (lang.edit_hint()) }
             @if let Some(changes) = meanwhile { (out_of_date(cx, changes)) }
-            @if let Some(fault) = fault {
-                p.why.bad role="alert" {
-                    @if has_control(&fault) { a href={ "#c-" (fault.field) } { code { (fault.field) } } " " }
-                    (lang.not_valid()) " " span lang="en" { (fault.text) }
-                }
+            @if !faults.is_empty() {
+                div.why.bad role="alert" { ul.plain {
+                    @for fault in faults {
+                        li {
+                            @if has_control(&fault) { a href={ "#c-" (fault.field) } { code { (fault.field) } } " " }
+                            (lang.not_valid()) " " span lang="en" { (fault.text) }
+                        }
+                    }
+                } }
             }
             form.config method="post" action=(cx.href(&cx.address.text())) {
                 input type="hidden" name="revision" value=(typed.revision.0);
-                @for value in &typed.values { (control(cx, value, fault)) }
+                @for value in &typed.values { (control(cx, value, faults.iter().find(|fault| fault.field == value.field.name()))) }
+                datalist #strategies {
+                    @for name in StrategyRegistry::default().names() { option value=(name) {} }
+                }
                 div.acts {
                     button.primary type="submit" name="step" value="preview" { (lang.show_changes()) "…" }
                     a.button href={ (cx.job(job)) "/configuration" } { (lang.cancel()) }
@@ -61,8 +91,10 @@ fn out_of_date(cx: &Cx<'_>, changes: &[FieldChange]) -> Markup {
 fn control(cx: &Cx<'_>, value: &Value, fault: Option<&Fault>) -> Markup {
     let name = value.field.name();
     let (id, fault_id) = (format!("c-{name}"), format!("fault-{name}"));
-    let fault = fault.filter(|fault| fault.field == name);
-    let described_by = fault.map(|_| fault_id.as_str());
+    let (example, example_id) = (example(name), format!("example-{name}"));
+    let described_by = [fault.map(|_| fault_id.as_str()), example.map(|_| example_id.as_str())];
+    let described_by: Vec<&str> = described_by.into_iter().flatten().collect();
+    let described_by = Some(described_by.join(" ")).filter(|ids| !ids.is_empty());
     let is_invalid = fault.map(|_| "true");
     let label = html! { (cx.lang().config_field(name)) " " code { (name) } };
     let hidden = html! { input type="hidden" name={ (WAS) (name) } value=(value.was); };
@@ -74,7 +106,7 @@ fn control(cx: &Cx<'_>, value: &Value, fault: Option<&Fault>) -> Markup {
             div.check {
                 (hidden)
                 input id=(id) type="checkbox" name=(name) value="true" checked[value.value == "true"]
-                    aria-invalid=[is_invalid] aria-describedby=[described_by];
+                    aria-invalid=[is_invalid] aria-describedby=[&described_by];
                 label for=(id) { (label) }
                 (problem)
             }
@@ -87,12 +119,38 @@ fn control(cx: &Cx<'_>, value: &Value, fault: Option<&Fault>) -> Markup {
             @if LONG.contains(&name) {
                 // A parser of HTML drops the first line end.
                 textarea id=(id) name=(name) rows="2" spellcheck="false" aria-invalid=[is_invalid]
-                    aria-describedby=[described_by] { "\n" (value.value) }
+                    aria-describedby=[&described_by] { "\n" (value.value) }
             } @else {
                 input id=(id) name=(name) value=(value.value) autocomplete="off" spellcheck="false"
-                    autocapitalize="off" aria-invalid=[is_invalid] aria-describedby=[described_by];
+                    autocapitalize="off" aria-invalid=[is_invalid] aria-describedby=[&described_by]
+                    list=[(name == "strategy").then_some("strategies")];
+            }
+            @if let Some(example) = example {
+                p.dim id=(example_id) { (cx.lang().for_example()) " " code { (example) } }
             }
             (problem)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coordination::{JobConfig, JobName};
+    use jiff::Timestamp;
+    use operations::{ConfigField, validate};
+
+    use super::*;
+
+    #[test]
+    fn examples_are_valid_values() {
+        let mut config = JobConfig::new(JobName::new("report").unwrap(), 1);
+        let fields = ConfigField::all().filter_map(|field| Some((field, example(field.name())?)));
+        let fields: Vec<_> = fields.collect();
+        assert_eq!(fields.len(), 14, "each example belongs to a field");
+        for (field, example) in fields {
+            field.set(&mut config, example).unwrap();
+        }
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        validate(&config, None, &StrategyRegistry::default(), now).unwrap();
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
     let has_effect = page.repairs || !page.changes.is_empty();
     html! {
         section.card aria-labelledby="preview-title" {
-            h1 #preview-title { (page.title) ": " (job) }
+            h1 #preview-title { (page.title) (cx.lang().colon()) (job) }
             (page.notice)
             @if page.repairs { p.why { b { (lang.replaces_faulty_document()) } } }
             @else if !has_effect { p.why { b { (lang.nothing_changes()) } } }
@@ -82,7 +82,7 @@ pub(in crate::pages) fn confirmation(cx: &Cx<'_>, fault: Option<&Fault>) -> Mark
         div.field {
             label for="act-why" { (lang.reason_required()) }
             input #act-why name="why" required maxlength=(AuditRecord::MAX_TEXT_BYTES) autocomplete="off"
-                aria-invalid=[fault.map(|_| "true")] aria-describedby=[fault.map(|_| "fault-why")];
+                autofocus aria-invalid=[fault.map(|_| "true")] aria-describedby=[fault.map(|_| "fault-why")];
             @if let Some(fault) = fault { p.fault #fault-why lang="en" { (fault.text) } }
         }
         @if cx.age != Age::Current {

@@ -64,7 +64,7 @@ fn shown(
             }
             p.sub {
                 (lang.was_replaced()) " " (when(cx, job, former)) " "
-                (lang.by_author(&former.who)) ": " (former.why)
+                (lang.by_author(&former.who)) (cx.lang().colon()) (former.why)
             }
         };
         let hidden = html! { input type="hidden" name="revision" value=(present); };

@@ -59,13 +59,24 @@ impl Typed {
         Ok(Self { revision: revision(form)?, values: values.collect::<Answer<_>>()? })
     }
 
-    /// Returns a configuration with the values that differ from those of the form's beginning.
-    pub(super) fn applied_to(&self, stored: &JobConfig) -> Result<JobConfig, InvalidConfig> {
+    /// Returns a configuration with the values that differ from those of the form's beginning, and
+    /// the values that cannot be read, which stay as stored.
+    pub(super) fn applied_to(&self, stored: &JobConfig) -> (JobConfig, Vec<InvalidConfig>) {
         let mut wanted = stored.clone();
-        for value in self.values.iter().filter(|value| value.is_typed()) {
-            value.field.set(&mut wanted, &value.value)?;
-        }
-        Ok(wanted)
+        let typed = self.values.iter().filter(|value| value.is_typed());
+        let faults = typed.filter_map(|value| value.field.set(&mut wanted, &value.value).err());
+        let faults = faults.collect();
+        (wanted, faults)
+    }
+
+    /// Gives a field its stored value, so that the other fields can be checked. Returns false if it
+    /// has that value.
+    pub(super) fn reset(wanted: &mut JobConfig, name: &str, stored: &JobConfig) -> bool {
+        let Some(field) = ConfigField::all().find(|field| field.name() == name) else {
+            return false;
+        };
+        let before = field.text(stored);
+        field.text(wanted) != before && field.set(wanted, &before).is_ok()
     }
 
     /// Returns the values upon a later configuration, and what changed since the form was made.
@@ -132,7 +143,7 @@ mod tests {
     fn form_that_was_not_edited_changes_nothing() {
         let typed = Typed::of(&config(), Revision(7));
         let read = Typed::read(&form(&typed, &[])).unwrap();
-        assert_eq!(read.applied_to(&config()).unwrap(), config());
+        assert_eq!(read.applied_to(&config()), (config(), Vec::new()));
         assert_eq!(read.revision, Revision(7));
     }
 
@@ -154,7 +165,7 @@ mod tests {
             it.description = "x".to_owned();
             it.cron = Some("0 0 4 * * ?".to_owned());
         });
-        assert_eq!(rebased.applied_to(&later).unwrap(), wanted);
+        assert_eq!(rebased.applied_to(&later), (wanted, Vec::new()));
         assert_eq!(rebased.revision, Revision(8));
     }
 

@@ -125,8 +125,6 @@ fn row(
 ) -> (String, Markup) {
     let lang = cx.lang();
     let id = format!("i-{}", item.item);
-    let (class, word) = item_state(cx, item);
-    let is_late = item.running && is_late;
     let number = item.item.to_string();
     let row = html! {
         tr id=(id) .hot[is_late] {
@@ -136,7 +134,7 @@ fn row(
                 @match &item.instance_id { Some(id) => { (instance(cx, id)) }, None => { "–" } }
                 @if let Some(to) = &item.moves_to { " " span.dim { (lang.moves_to()) " " (instance(cx, to)) } }
             }
-            td { (pill(class, &word)) " " (note(cx, item)) }
+            td { (state(cx, item, is_late)) " " (note(cx, item)) }
             td.num { (item.token.map(|token| token.to_string()).unwrap_or_default()) }
             td.nowrap {
                 @if let Some(began) = moment(item.began_ms) { (cx.time(began, line.time_zone.as_deref())) }
@@ -145,6 +143,12 @@ fn row(
         }
     };
     (id, row)
+}
+
+/// Returns the state of an item: a late one is late, as on the page of all runs.
+fn state(cx: &Cx<'_>, item: &ItemBrief, is_late: bool) -> Markup {
+    let (class, word) = item_state(cx, item);
+    html! { @if is_late { (pill("wait", &cx.lang().late())) } @else { (pill(class, &word)) } }
 }
 
 /// Returns what a reader should know beside the state of an item.
@@ -213,9 +217,14 @@ fn cells(cx: &Cx<'_>, items: &[&ItemBrief], late: &BTreeSet<u32>) -> Markup {
 }
 
 /// Returns everything about one item, which the address names.
-pub(super) fn one_item(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, item: &ItemBrief) -> Markup {
+pub(super) fn one_item(
+    cx: &Cx<'_>,
+    (job, line): (&JobSnapshot, &JobLine),
+    item: &ItemBrief,
+    late: Option<&Late>,
+) -> Markup {
     let (lang, name) = (cx.lang(), line.job_name.as_str());
-    let (class, word) = item_state(cx, item);
+    let is_late = late.is_some_and(|late| late.items.contains(&item.item));
     let reasons = why_item_not_running(job, ShardingItem::new(item.item), cx.now);
     let zone = line.time_zone.as_deref();
     let time = |ms: Option<i64>| {
@@ -229,7 +238,7 @@ pub(super) fn one_item(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, item: &It
         section.card aria-labelledby="item-title" {
             div.title {
                 h2 #item-title { (lang.item()) " " (item.item) }
-                (pill(class, &word))
+                (state(cx, item, is_late))
                 span.grow {}
                 (act(Permission::Run, "run"))
                 @if item.running { (act(Permission::Cancel, "cancel")) }

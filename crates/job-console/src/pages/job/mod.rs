@@ -8,6 +8,7 @@ mod placement;
 pub(super) mod request;
 mod runs;
 mod schedule;
+pub(super) mod verification;
 
 use maud::{Markup, html};
 use operations::{JobLine, JobSnapshot, JobState};
@@ -36,6 +37,7 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Ans
         Tab::Schedule => schedule::tab(cx, job),
         Tab::Placement => placement::tab(cx, job),
         Tab::Configuration => configuration::tab(cx, job),
+        Tab::Verification => verification::tab(cx, line, past),
     };
     let main =
         html! { (heading(cx, line)) (subtitle(cx, job, line)) (tabs(cx, line, tab)) (content) };
@@ -45,9 +47,15 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Ans
     }
     let title = match tab {
         Tab::Now => job.job().to_string(),
-        Tab::Runs | Tab::Schedule | Tab::Placement | Tab::Configuration => lang.tab(tab),
+        Tab::Runs | Tab::Schedule | Tab::Placement | Tab::Configuration | Tab::Verification => {
+            lang.tab(tab)
+        }
     };
-    let is_live = tab != Tab::Placement || placement::is_live(cx);
+    let is_live = match tab {
+        Tab::Placement => placement::is_live(cx),
+        Tab::Verification => false,
+        Tab::Now | Tab::Runs | Tab::Schedule | Tab::Configuration => true,
+    };
     Ok(Body { title, crumbs, section: Section::Jobs, main, is_live })
 }
 
@@ -73,22 +81,26 @@ fn heading(cx: &Cx<'_>, job: &JobLine) -> Markup {
 }
 
 fn more_acts(cx: &Cx<'_>, name: &str) -> Markup {
-    let rows = [
+    let allowed = |rows: &[(Permission, &'static str)]| {
+        let rows = rows.iter().filter(|row| cx.may(row.0, Some(name)));
+        rows.map(|(_, word)| *word).collect::<Vec<_>>()
+    };
+    let of_runs = allowed(&[
         (Permission::Run, "rerun"),
         (Permission::Cancel, "cancel"),
         (Permission::Disable, "disable"),
         (Permission::Disable, "enable"),
-        (Permission::ShutDown, "shut-down"),
-        (Permission::Remove, "remove"),
-    ];
-    let allowed: Vec<_> = rows.iter().filter(|row| cx.may(row.0, Some(name))).collect();
+    ]);
+    let of_instances =
+        allowed(&[(Permission::ShutDown, "shut-down"), (Permission::Remove, "remove")]);
+    let (first_apart, all) = (of_runs.len(), [of_runs, of_instances].concat());
     html! {
-        @if !allowed.is_empty() {
+        @if !all.is_empty() {
             details.menu {
                 summary { span.hidden { (cx.lang().more_operations()) } span aria-hidden="true" { "⋯" } }
                 ul {
-                    @for (_, word) in allowed {
-                        li {
+                    @for (n, word) in all.into_iter().enumerate() {
+                        li .apart[n == first_apart && n > 0] {
                             a href={ (cx.job(name)) "/act/" (word) } data-dialog {
                                 (cx.lang().act_title(word)) "…"
                             }

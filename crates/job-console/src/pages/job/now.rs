@@ -1,5 +1,6 @@
 //! Tab "Now": why things are as they are, and the items.
 
+use coordination::server_of;
 use jiff::{SignedDuration, Timestamp};
 use job_history::FireRecord;
 use maud::{Markup, html};
@@ -16,6 +17,7 @@ use crate::pages::history::Past;
 use crate::pages::query::encoded;
 use crate::pages::reasons;
 use crate::pages::summary::{Late, late};
+use crate::pages::time::with_times;
 use crate::pages::widgets::{act, between, history_fault, instance};
 
 pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -> Markup {
@@ -29,7 +31,8 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
     html! {
         (followed(cx, (job, line), &items))
         (cx.live("why", &why(cx, (job, line), late, median)))
-        @if let Some(item) = chosen { (cx.live("item", &one_item(cx, job, line, item))) }
+        (cx.live("violated", &violated(cx, line)))
+        @if let Some(item) = chosen { (cx.live("item", &one_item(cx, (job, line), item, late))) }
         div.cols {
             section.card aria-labelledby="items-title" {
                 h2 #items-title { (lang.items()) " " (cx.live_inline("items-sum", &sum(cx, &items, late))) }
@@ -75,7 +78,6 @@ fn why(
     median: Option<SignedDuration>,
 ) -> Markup {
     let lang = cx.lang();
-    let name = line.job_name.as_str();
     let reasons = why_not_running(job, cx.now);
     let attention = line.attention(cx.now.as_millisecond());
     let class = match attention {
@@ -101,38 +103,82 @@ fn why(
                     (reasons::of_job(cx, job, line, why)) (lang.stop())
                 }
             }
-            div.acts { (helping(cx, name, attention)) }
+            div.acts { (helping(cx, job, attention, late)) }
         }
     }
 }
 
-/// Returns the reasons for the sentence: the schedule is already in the heading.
+/// Returns the reasons for the sentence. The heading already has a next fire that will be started.
 fn shown_reasons(
     attention: Option<Attention>,
     reasons: &[WhyNot],
 ) -> impl Iterator<Item = &WhyNot> {
-    let is_schedule =
+    let is_shown =
         |why: &&WhyNot| !matches!(why, WhyNot::NextFire { .. } | WhyNot::WaitsForFire { .. });
     let shown = if attention == Some(Attention::Late) { 0 } else { 3 };
-    reasons.iter().filter(is_schedule).take(shown)
+    reasons.iter().filter(is_shown).take(shown)
 }
 
-fn helping(cx: &Cx<'_>, name: &str, attention: Option<Attention>) -> Markup {
+/// Returns the violated expectations of the job. They do not change its state: an expectation is a
+/// bound of the watcher's file, and lateness a rule for all jobs.
+fn violated(cx: &Cx<'_>, line: &JobLine) -> Markup {
     let lang = cx.lang();
+    let name = line.job_name.as_str();
+    let rows = cx.source.map(|namespace| namespace.alerts.violated_of(name, cx.now));
+    html! {
+        @for row in rows.unwrap_or_default() {
+            section.why aria-label=(lang.alerts()) {
+                div {
+                    b { (lang.violated_expectation()) " " (lang.expectation_of(row.expectation)) }
+                    @if let Some(since) = row.since { " " (lang.since_then()) " " (cx.when(since, line.time_zone.as_deref())) }
+                    @if let Some(why) = &row.why { (cx.lang().colon()) span lang="en" { (with_times(cx, line.time_zone.as_deref(), why)) } }
+                }
+                div.acts {
+                    a.button href=(cx.here(&format!("alerts?q={}", encoded(name)))) { (lang.alerts()) }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the operations that help against a late item: to drain the server of the instance whose
+/// run does not end, and the page of the item.
+fn helping_late(cx: &Cx<'_>, job: &JobSnapshot, late: &Late) -> Markup {
+    let (lang, item) = (cx.lang(), late.first.item);
+    let holder = job.runner(item).filter(|_| late.first.runs).and_then(server_of);
+    let server = holder.filter(|_| cx.may(Permission::Drain, None));
+    html! {
+        @if let Some(ip) = server {
+            a.button href={ (cx.server(ip.as_str())) "/act/drain" } data-dialog {
+                (lang.act_title("drain")) " " (ip) "…"
+            }
+        }
+        a.button href={ (cx.job(job.job().as_str())) "?item=" (item) } { (lang.item()) " " (item) }
+    }
+}
+
+fn helping(
+    cx: &Cx<'_>,
+    job: &JobSnapshot,
+    attention: Option<Attention>,
+    late: Option<&Late>,
+) -> Markup {
+    let (lang, name) = (cx.lang(), job.job().as_str());
     let button = |permission, word: &str| act(cx, permission, name, word, &lang.act_title(word));
     let Some(attention) = attention else { return html! {} };
     match attention {
         Attention::Failing => button(Permission::Run, "rerun"),
-        Attention::Paused => button(Permission::Pause, "resume"),
+        Attention::Paused | Attention::PartlyPaused => button(Permission::Pause, "resume"),
         Attention::Crashed | Attention::NoInstance => {
             html! { a.button href=(cx.here("servers")) { (lang.servers()) } }
         }
         Attention::InvalidConfig => {
             html! { a.button href={ (cx.job(name)) "/configuration" } { (lang.configuration()) } }
         }
-        Attention::Late => {
-            html! { a.button href={ (cx.job(name)) "/runs" } { (lang.runs()) } }
-        }
+        Attention::Late => html! {
+            @if let Some(late) = late { (helping_late(cx, job, late)) }
+            a.button href={ (cx.job(name)) "/runs" } { (lang.runs()) }
+        },
         Attention::Resharding => {
             html! { a.button href={ (cx.job(name)) "/placement" } { (lang.placement()) } }
         }
@@ -180,6 +226,9 @@ fn conditions(
 }
 
 fn next(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
+    if line.status.fire_need().is_some() {
+        return html! { p.dim { (cx.lang().no_fire_starts()) } };
+    }
     let fires = job.config().and_then(|config| next_fires(config, cx.now, 3).ok());
     let fires: Vec<Timestamp> = fires.unwrap_or_default();
     html! {

@@ -29,7 +29,11 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
             return cx.live("fires", &history_fault(cx, fault));
         }
         Past::Fires(found) => found,
-        Past::Day { .. } | Past::Jobs(_) | Past::Timeline(_) | Past::Unasked => return html! {},
+        Past::Day { .. }
+        | Past::Jobs(_)
+        | Past::Timeline(_)
+        | Past::Verified(_)
+        | Past::Unasked => return html! {},
     };
     let all = fires(&found.rows);
     let chosen = cx.address.value("fire").and_then(|time| time.parse::<Timestamp>().ok());

@@ -1,5 +1,6 @@
 //! Tab "Schedule": the expression in words, and the next fires.
 
+use coordination::shortened;
 use jiff::SignedDuration;
 use maud::{Markup, html};
 use operations::{JobSnapshot, next_fires, schedule_of};
@@ -21,7 +22,16 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
     };
     let schedule = schedule_of(config).ok().flatten();
     let jitter = config.jitter_ms.map(|ms| SignedDuration::from_millis(ms.into()));
+    let exclusion = schedule.as_ref().and_then(|schedule| schedule.exclusion_at(cx.now));
     let facts = html! {
+        @if let Some(exclusion) = exclusion {
+            p.warn {
+                (lang.excluded()) (exclusion.reason)
+                @if let Some(until) = exclusion.until {
+                    " " (lang.until()) " " (cx.time(until, config.time_zone.as_deref()))
+                }
+            }
+        }
         dl.facts {
             dt { (lang.cron()) } dd { code { (cron) } }
             @if let Some(schedule) = &schedule {
@@ -29,6 +39,9 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
             }
             dt { (lang.zone()) } dd { (config.time_zone.as_deref().unwrap_or("UTC")) }
             @if let Some(days) = &config.excluded_days { dt { (lang.excluded_days()) } dd { code { (days) } } }
+            @if let Some(times) = &config.excluded_times {
+                dt { (lang.excluded_times()) } dd { pre { (shortened(times)) } }
+            }
             @if let Some(first) = &config.not_before { dt { (lang.not_before()) } dd { code { (first) } } }
             @if let Some(last) = &config.not_after { dt { (lang.not_after()) } dd { code { (last) } } }
             @if let Some(hour) = &config.repeated_hour { dt { (lang.repeated_hour()) } dd { code { (hour) } } }

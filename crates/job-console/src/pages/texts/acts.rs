@@ -3,6 +3,13 @@
 use crate::pages::locale::{Lang, counts, messages};
 
 messages! {
+    remove_servers() "Remove servers" | "移除服务器";
+    remove_servers_hint()
+        "Removes the servers that match from all jobs, and shuts their instances down. What would be removed is shown first."
+        | "从所有作业中移除匹配的服务器，并停止其实例。会先显示将移除的内容。";
+    address_or_pattern()
+        "IP address, or a pattern such as 10.0.*"
+        | "IP 地址，或模式（如 10.0.*）";
     steps_of_transaction() "Steps of the transaction" | "事务步骤";
     no_repair_exists()
         "The present finding has no repair."
@@ -37,12 +44,18 @@ messages! {
         "I know that this page shows old data"
         | "我知道本页显示的是旧数据";
     recorded_as(name: &str) "Recorded as {name}." | "以 {name} 的身份记录。";
-    pause_is_replaced()
-        "The pause ends with this operation, and enabling the server later does not bring it back."
-        | "此操作会结束暂停，之后启用服务器也不会恢复暂停。";
-    pause_again()
-        "It was paused before it was disabled. Enabling does not bring the pause back: pause it again if needed."
-        | "禁用之前它处于暂停状态。启用不会恢复暂停：如有需要，请再次暂停。";
+    pause_comes_back()
+        "Enabling the server later puts the pause back, with its author and reason."
+        | "之后启用服务器时会恢复暂停，并保留其操作人和原因。";
+    disabled_without_items()
+        "Instances of disabled servers get no items" | "已禁用服务器的实例不分配分片";
+    resume_to_start()
+        "It was paused before it was disabled. Resume it afterwards if it shall start items."
+        | "禁用之前它处于暂停状态。如需启动分片，请随后恢复运行。";
+    no_fire_starts()
+        "No fire starts while all servers of the job are paused or disabled."
+        | "作业的所有服务器均暂停或禁用时，不启动任何触发。";
+    drained() "The drain is complete: no item runs here." | "排空已完成：此处没有运行中的分片。";
     request() "Requested run" | "运行请求";
     request_not_recorded()
         "This request is no longer recorded: a job keeps its last 32 changes. The items show their last runs."
@@ -58,16 +71,35 @@ messages! {
     see_audit() "See the audit" | "查看审计";
 }
 
+impl Lang {
+    /// Returns the effect of a pause of some servers, without a stop.
+    pub(crate) fn paused_items_wait(self, items: usize) -> String {
+        match (self, items) {
+            (Self::English, 0) => "They own no items: all items start on the others".to_owned(),
+            (Self::English, 1) => "Their item does not start".to_owned(),
+            (Self::English, n) => format!("Their {n} items do not start"),
+            (Self::Chinese, 0) => "它们不拥有分片，所有分片在其他服务器上启动".to_owned(),
+            (Self::Chinese, n) => format!("其 {n} 个分片不启动"),
+        }
+    }
+}
+
 counts! {
     act_on_all(n) "Act on this job", "Act on all {n} jobs" | "对这 {n} 个作业执行操作";
     n_jobs_change(n) "1 job would change", "{n} jobs would change" | "{n} 个作业将更改";
     n_jobs_left(n) "1 is left alone", "{n} are left alone" | "{n} 个保持不变";
     first_jobs(n) "The first job is shown.", "The first {n} jobs are shown." | "仅显示前 {n} 个作业。";
     n_nodes(n) "1 node is removed." , "{n} nodes are removed." | "将移除 {n} 个节点。";
-    n_pauses_lost(n) "1 pause is lost." , "{n} pauses are lost." | "将失去 {n} 个暂停。";
+    n_pauses_replaced(n) "1 pause is replaced.", "{n} pauses are replaced." | "将替换 {n} 个暂停。";
+    n_paused_again(n)
+        "1 server is paused again, and starts nothing.", "{n} servers are paused again, and start nothing."
+        | "{n} 台服务器将重新暂停，不启动任何分片。";
     n_without_instance(n)
         "1 job would have no available instance.", "{n} jobs would have no available instance."
         | "{n} 个作业将没有可用实例。";
+    n_still_run(n)
+        "The drain goes on: 1 item still runs here.", "The drain goes on: {n} items still run here."
+        | "排空进行中：仍有 {n} 个分片在此运行。";
     n_changed(n) "Done: 1 change is written.", "Done: {n} changes are written." | "完成：已写入 {n} 项更改。";
 }
 

@@ -1,6 +1,6 @@
 //! Texts of the alerts.
 
-use job_watch::Severity;
+use job_watch::{ConditionKind, Severity};
 
 use crate::alerts::Standing;
 use crate::pages::locale::{Lang, messages};
@@ -25,6 +25,8 @@ messages! {
         "Expectations of jobs stand in the file of a watcher. Violations and silences appear here."
         | "作业的期望写在监视器的文件中。违反和静默显示在此处。";
     expectation() "Expectation" | "期望";
+    violated_expectation() "This expectation is violated:" | "违反了期望：";
+    since_then() "since" | "自";
     until() "until" | "直到";
     last_message() "last message" | "上次消息";
     silence() "Silence" | "静默";
@@ -45,6 +47,21 @@ impl Lang {
             Standing::Suspended => self.pick("suspended", "已暂停判断"),
             Standing::Ok => self.pick("ok", "正常"),
             Standing::NotJudged => self.pick("not judged here", "此处未判断"),
+        }
+    }
+
+    /// Returns what an expectation demands.
+    pub(crate) fn expectation_of(self, kind: ConditionKind) -> String {
+        match kind {
+            ConditionKind::Exists => self.pick("the job exists", "作业存在"),
+            ConditionKind::LateAfter => self.pick("fires begin in time", "触发按时开始"),
+            ConditionKind::MustSucceedWithin => {
+                self.pick("runs succeed often enough", "按时有成功的运行")
+            }
+            ConditionKind::AtMost => self.pick("no run takes too long", "运行时间不过长"),
+            ConditionKind::Failures => self.pick("runs do not fail repeatedly", "运行不连续失败"),
+            ConditionKind::InstancesAtLeast => self.pick("enough instances live", "存活实例足够"),
+            _ => kind.as_str().to_owned(),
         }
     }
 

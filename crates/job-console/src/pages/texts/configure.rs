@@ -16,6 +16,9 @@ messages! {
     edit_again() "Edit again" | "继续编辑";
     not_valid() "is not valid:" | "无效：";
     field() "Field" | "字段";
+    for_example() "For example" | "例如";
+    fires_before() "Next fires now" | "当前的下次触发";
+    fires_after() "Next fires after the change" | "更改后的下次触发";
     present_value() "Present value" | "当前值";
     new_value() "New value" | "新值";
     changed_meanwhile()
@@ -57,6 +60,7 @@ impl Lang {
             "cron" => self.pick("Schedule", "调度"),
             "time_zone" => self.pick("Time zone", "时区"),
             "excluded_days" => self.pick("Days without fires", "不触发的日期"),
+            "excluded_times" => self.pick("Times without fires", "不触发的时段"),
             "not_before" => self.pick("First possible fire", "最早触发时间"),
             "not_after" => self.pick("Last possible fire", "最晚触发时间"),
             "repeated_hour" => {

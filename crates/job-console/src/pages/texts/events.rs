@@ -1,6 +1,7 @@
 //! Chinese texts of events. The history has the English sentences that
 //! [`JobEvent`](coordination::JobEvent) writes. Texts of jobs and of other systems stay as written.
 
+use super::patterns::filled;
 use crate::pages::locale::Lang;
 
 /// Sentences by the kind of event: the English pattern, in which `{}` stands for any text, and the
@@ -149,53 +150,10 @@ impl Lang {
             Self::Chinese => SENTENCES
                 .iter()
                 .filter(|(of, ..)| *of == kind)
-                .find_map(|(_, english, chinese)| filled(english, chinese, text)),
+                .find_map(|(_, english, chinese)| filled(english, chinese, text, PARTS)),
         };
         shown.unwrap_or_else(|| text.to_owned())
     }
-}
-
-/// Returns a Chinese pattern with the texts of the English one, if that matches.
-fn filled(english: &str, chinese: &str, text: &str) -> Option<String> {
-    let texts = matched(english, text)?;
-    // A text that itself has the sign of a place must not be replaced again.
-    let mut shown = String::new();
-    let mut rest = chinese;
-    while let Some((before, after)) = rest.split_once('{') {
-        let (place, after) = after.split_once('}')?;
-        let closed = place.strip_suffix('*');
-        let found = texts.get(closed.unwrap_or(place).parse::<usize>().ok()?)?;
-        shown.push_str(before);
-        match closed {
-            Some(_) => shown.push_str(&part(found)),
-            None => shown.push_str(found),
-        }
-        rest = after;
-    }
-    Some(shown + rest)
-}
-
-/// Returns a closed text in Chinese, or as it is if it is unknown.
-fn part(text: &str) -> String {
-    let found = PARTS.iter().find_map(|(english, chinese)| filled(english, chinese, text));
-    found.unwrap_or_else(|| text.to_owned())
-}
-
-/// Returns the texts in the places of a pattern. Each ends at the first match of what follows.
-fn matched<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
-    let mut parts = pattern.split("{}");
-    let mut rest = text.strip_prefix(parts.next()?)?;
-    let (mut found, parts) = (Vec::new(), parts.collect::<Vec<_>>());
-    let last = parts.len().checked_sub(1);
-    for (n, part) in parts.into_iter().enumerate() {
-        // The last part is at the end.
-        let at =
-            if Some(n) == last { rest.len().checked_sub(part.len())? } else { rest.find(part)? };
-        found.push(rest.get(..at)?);
-        rest = rest.get(at..)?.strip_prefix(part)?;
-    }
-    let is_complete = rest.is_empty() && found.iter().all(|one| !one.is_empty());
-    is_complete.then_some(found)
 }
 
 #[cfg(test)]

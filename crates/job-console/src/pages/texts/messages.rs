@@ -184,7 +184,7 @@ messages! {
     paused() "paused" | "已暂停";
     disabled() "disabled" | "已禁用";
     partly() "partly" | "部分";
-    orphaned() "waits for a takeover" | "等待接管";
+    orphaned() "orphaned" | "孤立";
     no_owner() "no owner" | "无所有者";
     taken_over() "taken over" | "已接管";
     taken_over_from() "taken over from" | "接管自";
@@ -216,6 +216,7 @@ messages! {
     missed() "Missed" | "漏掉";
     failed_fires() "Failed fires" | "失败的触发";
     fails_at_times() "fails at times" | "时有失败";
+    fails_mostly() "fails mostly" | "多数失败";
     last_hour() "last hour" | "最近一小时";
     failed_in_last_day() "Failed in 24 h" | "24 小时内失败";
     failed_of(failed: u64, all: u64)
@@ -227,6 +228,8 @@ messages! {
     item_runs_long(item: u32) "Item {item} still runs past the next fire" | "分片 {item} 在下次触发之后仍在运行";
     fire_not_begun(item: u32) "The due fire of item {item} has not begun" | "分片 {item} 到期的触发尚未开始";
     stop() "." | "。";
+    colon() ": " | "：";
+    semicolon() "; " | "；";
     held_by() "on" | "位于";
     by(who: &str) "by {who}" | "操作人 {who}";
     runs_since() "runs the item since" | "运行该分片，自";
@@ -245,6 +248,8 @@ messages! {
     in_words() "In words" | "文字描述";
     zone() "Time zone" | "时区";
     excluded_days() "Excluded days" | "排除日";
+    excluded_times() "Excluded times" | "排除时段";
+    excluded() "Excluded: " | "已排除：";
     not_before() "Not before" | "不早于";
     not_after() "Not after" | "不晚于";
     repeated_hour() "Repeated hour" | "重复的时段";
@@ -316,9 +321,18 @@ impl crate::pages::locale::Lang {
     pub(crate) fn servers_paused(self, paused: usize, of: usize) -> String {
         match (self, paused == of) {
             (Self::English, true) => format!("All {of} servers are paused"),
+            (Self::English, false) if paused == 1 => format!("1 of {of} servers is paused"),
             (Self::English, false) => format!("{paused} of {of} servers are paused"),
             (Self::Chinese, true) => format!("全部 {of} 台服务器已暂停"),
             (Self::Chinese, false) => format!("{of} 台服务器中有 {paused} 台已暂停"),
+        }
+    }
+
+    pub(crate) fn servers_disabled(self, disabled: usize, of: usize) -> String {
+        match (self, disabled) {
+            (Self::English, 1) => format!("1 of {of} servers is disabled"),
+            (Self::English, _) => format!("{disabled} of {of} servers are disabled"),
+            (Self::Chinese, _) => format!("{of} 台服务器中有 {disabled} 台已禁用"),
         }
     }
 
@@ -351,10 +365,13 @@ counts! {
     n_findings(n) "1 finding", "{n} findings" | "{n} 项发现";
     n_unowned(n) "1 item has no owner", "{n} items have no owner" | "{n} 个分片没有所有者";
     n_pending(n) "1 item is pending until its run ends", "{n} items are pending until their runs end" | "{n} 个分片将在运行结束后移动";
-    n_orphaned(n) "1 run waits for a takeover", "{n} runs wait for a takeover" | "{n} 次运行等待接管";
+    n_orphaned(n) "1 orphaned run waits for a takeover", "{n} orphaned runs wait for a takeover" | "{n} 次孤立运行等待接管";
     found(n) "1 match", "{n} in all" | "共 {n} 项";
     and_more(n) "and 1 more", "and {n} more" | "另有 {n} 项";
     more_bytes(n) "1 more byte", "{n} more bytes" | "另有 {n} 字节";
+    n_more_fail_at_times(n)
+        "1 more job failed several times in the last hour.", "{n} more jobs failed several times in the last hour."
+        | "另有 {n} 个作业在最近一小时内多次失败。";
     n_fail_at_times(n) "1 job fails at times.", "{n} jobs fail at times." | "{n} 个作业时有失败。";
     verdict_good(n) "The job is well.", "All {n} jobs are well." | "全部 {n} 个作业正常。";
     verdict_running(n) "1 item runs now.", "{n} items run now." | "当前有 {n} 个分片在运行。";

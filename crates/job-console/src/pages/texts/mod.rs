@@ -1,20 +1,24 @@
 //! The texts of the pages in all languages.
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
-//! changed configurations · `alerts`, `timeline`, `transfer` those of these pages · `events` the
-//! sentences of events · this file the words of states and kinds.
+//! changed configurations · `alerts`, `timeline`, `transfer`, `verification` those of these pages ·
+//! `events` and `effects` the sentences of other crates, by `patterns` · this file the words of
+//! states and kinds.
 
 mod acts;
 mod alerts;
 mod configure;
+mod effects;
 mod events;
 mod messages;
+mod patterns;
 mod timeline;
 mod transfer;
+mod verification;
 
 use coordination::{NodeKind, ServerState};
 use maud::Markup;
-use operations::{Attention, JobState};
+use operations::{Attention, FireNeed, JobState};
 
 use super::locale::Lang;
 use super::prefs::{Theme, ZoneMode};
@@ -44,6 +48,41 @@ impl Lang {
         }
     }
 
+    /// Returns the sentence before the time of a fire that is missed unless something happens.
+    pub(crate) fn fire_missed_unless(self, need: FireNeed) -> String {
+        match need {
+            FireNeed::WorkerStarts => self
+                .pick("Missed unless a worker starts before:", "若此前没有工作进程启动，将错过："),
+            FireNeed::ServerResumed => self.pick(
+                "Missed unless a server is resumed before:",
+                "若此前没有恢复服务器，将错过：",
+            ),
+            FireNeed::ServerEnabled => self.pick(
+                "Missed unless a server is enabled before:",
+                "若此前没有启用服务器，将错过：",
+            ),
+            FireNeed::InstanceAvailable => self.pick(
+                "Missed unless an instance is available before:",
+                "若此前没有可用的实例，将错过：",
+            ),
+            _ => format!("{need}:"),
+        }
+    }
+
+    /// Returns the sentence about an outage: a number of fires, if it is known, of some items.
+    pub(crate) fn fires_not_run(self, count: Option<u32>, items: usize) -> String {
+        match count {
+            Some(n) => self.pick(
+                &format!("Outage: {n} fires of {items} items were not run"),
+                &format!("中断：{items} 个分片各有 {n} 次触发没有运行"),
+            ),
+            None => self.pick(
+                &format!("Outage: fires of {items} items were not run"),
+                &format!("中断：{items} 个分片有触发没有运行"),
+            ),
+        }
+    }
+
     pub(crate) fn attention(self, attention: Attention) -> String {
         match attention {
             Attention::Crashed => self.pick("crashed", "已崩溃"),
@@ -53,6 +92,7 @@ impl Lang {
             Attention::NoInstance => self.pick("no instance", "无实例"),
             Attention::Resharding => self.pick("resharding", "重新分片"),
             Attention::Paused => self.pick("paused", "已暂停"),
+            Attention::PartlyPaused => self.pick("partly paused", "部分暂停"),
             _ => self.pick("needs attention", "需要关注"),
         }
     }
@@ -68,6 +108,7 @@ impl Lang {
             Attention::NoInstance => self.pick("Why does it not run?", "为什么不运行？"),
             Attention::Resharding => self.pick("Why does it reshard?", "为什么重新分片？"),
             Attention::Paused => self.pick("Why is it paused?", "为什么暂停？"),
+            Attention::PartlyPaused => self.pick("Why is it partly paused?", "为什么部分暂停？"),
             _ => self.pick("Why is it in this state?", "为什么处于此状态？"),
         }
     }
@@ -84,7 +125,7 @@ impl Lang {
             "disabled" => self.pick("disabled", "已禁用"),
             "running" => self.pick("running", "运行中"),
             "unknown" => self.pick("unknown", "未知"),
-            "orphaned" => self.pick("orphaned", "等待接管"),
+            "orphaned" => self.orphaned(),
             "missed" => self.pick("missed", "漏掉"),
             "misfired" => self.pick("misfired", "错过触发"),
             "gap" => self.pick("gap", "空档"),
@@ -141,6 +182,7 @@ impl Lang {
             Tab::Schedule => self.schedule(),
             Tab::Placement => self.placement(),
             Tab::Configuration => self.configuration(),
+            Tab::Verification => self.verification(),
         }
     }
 

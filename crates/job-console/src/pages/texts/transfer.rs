@@ -30,9 +30,30 @@ messages! {
     import_same() "unchanged" | "不变";
     import_stays() "differs, stays" | "不同，保留";
     import_refused() "refused" | "拒绝";
+    apply_files() "Apply job files" | "应用作业文件";
+    apply_hint()
+        "The namespace gets the jobs that the file declares, as by ejob apply. The plan is shown before anything is written."
+        | "命名空间将具有文件声明的作业，与 ejob apply 相同。写入之前会显示计划。";
+    apply() "Apply" | "应用";
+    apply_removes() "removed" | "移除";
+    job_file() "Job file, as a worker reads it" | "作业文件（与工作进程读取的相同）";
+    language_of_file() "Language of the file" | "文件格式";
+    owner_of_files()
+        "Owner: the name of this set of files. Only its own jobs are removed."
+        | "所有者：这组文件的名称。只会移除它自己的作业。";
+    prune()
+        "Remove the jobs that this owner created and the file does not declare"
+        | "移除由该所有者创建、但文件未声明的作业";
 }
 
 counts! {
     download_jobs(n) "Download 1 job", "Download {n} jobs" | "下载 {n} 个作业";
+    jobs_to_remove(n) "1 job is removed:", "{n} jobs are removed:" | "将移除 {n} 个作业：";
+    refused_while_alive(n)
+        "Refused while its instance is alive.", "Refused while its {n} instances are alive."
+        | "有 {n} 个存活实例，移除会被拒绝。";
+    not_compared(n)
+        "1 job could not be read, and may be one to remove:", "{n} jobs could not be read, and may be some to remove:"
+        | "{n} 个作业无法读取，其中可能有应移除的：";
     left_out_of_export(n) "1 job is left out:", "{n} jobs are left out:" | "{n} 个作业未导出：";
 }

@@ -46,7 +46,7 @@ pub(crate) const EVENTS: [EventKind; 23] = [
     EventKind::new("missed", "wait", ["fire missed", "漏掉的触发"]),
     EventKind::new("misfire_noted", "wait", ["misfire", "错过触发"]),
     EventKind::new("gap", "wait", ["gap", "空档"]),
-    EventKind::new("orphaned", "wait", ["run orphaned", "运行等待接管"]),
+    EventKind::new("orphaned", "wait", ["run orphaned", "运行孤立"]),
     EventKind::new("cancelled", "off", ["run cancelled", "运行被取消"]),
     EventKind::new("resharded", "over", ["resharded", "重新分片"]),
     EventKind::new("became_leader", "over", ["leader elected", "选出主节点"]),

@@ -61,7 +61,7 @@ fn kinds() -> impl Iterator<Item = &'static str> {
 }
 
 /// Reads a time as a link or as a form has it; without an offset, it is UTC.
-fn time(address: &Address, name: &str) -> Answer<Option<Timestamp>> {
+pub(super) fn time(address: &Address, name: &str) -> Answer<Option<Timestamp>> {
     let Some(text) = address.value(name) else { return Ok(None) };
     let in_utc = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
     let found = text.parse().ok().or_else(|| Some(in_utc()?.timestamp()));
@@ -73,7 +73,7 @@ fn time(address: &Address, name: &str) -> Answer<Option<Timestamp>> {
 }
 
 /// Returns a time as a control of a form has it, in UTC.
-fn control_time(at: Timestamp) -> String {
+pub(super) fn control_time(at: Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S%.3f").to_string()
 }
 
@@ -116,7 +116,9 @@ fn sources(cx: &Cx<'_>, past: &Past) -> Markup {
             p.sub { (lang.timeline_hint()) }
             (history_gap(cx, *dropped))
         },
-        Past::Fires(_) | Past::Day { .. } | Past::Jobs(_) | Past::Unasked => html! {},
+        Past::Fires(_) | Past::Day { .. } | Past::Jobs(_) | Past::Verified(_) | Past::Unasked => {
+            html! {}
+        }
     }
 }
 

@@ -100,7 +100,10 @@ fn import(cx: &Cx<'_>, given: &Given, fault: Option<&str>) -> Markup {
     html! {
         section.card aria-labelledby="import-title" {
             h2 #import-title { (lang.import()) }
-            p.sub { (lang.import_hint()) }
+            p.sub {
+                (lang.import_hint()) " "
+                a href=(cx.here("transfer/apply")) { (lang.apply_files()) "…" }
+            }
             @if let Some(fault) = fault {
                 p.why.bad #fault-document role="alert" lang="en" { (fault) }
             }
@@ -158,12 +161,7 @@ pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
             h1 #preview-title { (lang.import()) ": " (lang.found(steps.len())) }
             @if page.is_changed { p.why role="alert" { b { (lang.plan_has_changed()) } } }
             @if !has_effect { p.why { b { (lang.nothing_changes()) } } }
-            ul.counts {
-                @for of_act in steps.chunk_by(|a, b| rank(&a.act) == rank(&b.act)) {
-                    @if let [first, ..] = of_act { li { (effect(cx, &first.act)) " " b { (of_act.len()) } } }
-                }
-            }
-            @if steps.len() > MAX_ROWS { p { (lang.first_jobs(MAX_ROWS)) } }
+            (counts(cx, &steps))
             (table(cx, &steps))
             form.act method="post" action=(cx.here("transfer")) {
                 input type="hidden" name="document" value=(page.given.document);
@@ -185,9 +183,21 @@ pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
     }
 }
 
-fn table(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
+/// Returns how many steps have each effect. The steps are sorted by their [`rank`].
+pub(super) fn counts(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
+    html! {
+        ul.counts {
+            @for of_act in steps.chunk_by(|a, b| rank(&a.act) == rank(&b.act)) {
+                @if let [first, ..] = of_act { li { (effect(cx, &first.act)) " " b { (of_act.len()) } } }
+            }
+        }
+    }
+}
+
+pub(super) fn table(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
     let lang = cx.lang();
     html! {
+        @if steps.len() > MAX_ROWS { p { (lang.first_jobs(MAX_ROWS)) } }
         div.scroll {
             table {
                 thead { tr {
@@ -210,7 +220,7 @@ fn table(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
 }
 
 /// Returns the order in which steps are listed: first those that need a look.
-fn rank(act: &ImportAct) -> u8 {
+pub(super) fn rank(act: &ImportAct) -> u8 {
     match act {
         ImportAct::Refused { .. } => 0,
         ImportAct::Replace { .. } => 1,

@@ -1,7 +1,8 @@
 //! Transfer: configurations to a file, and from a file by a plan that is confirmed.
 //!
-//! In reading order: this file (requests) · `forms` (what they show).
+//! In reading order: this file (requests) · `forms` (what they show) · `apply` (files of jobs).
 
+mod apply;
 mod forms;
 
 use axum::extract::DefaultBodyLimit;
@@ -28,16 +29,20 @@ use forms::{Given, Preview};
 
 const PATH: &str = "/n/{namespace}/transfer";
 const EXPORT: &str = "/n/{namespace}/transfer/export";
+const APPLY: &str = "/n/{namespace}/transfer/apply";
 /// Maximum number of jobs that a fault names.
 const MAX_NAMES: usize = 8;
 
 /// Adds the pages. The caller is checked for each job.
 pub(super) fn add(routes: Routes) -> Routes {
     let import = post(submit).layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
+    let apply = post(apply::submit).layer(DefaultBodyLimit::max(MAX_BODY_BYTES));
     routes
         .page_per_job(Permission::Configure, &Method::GET, PATH, get(show))
         .page_per_job(Permission::Configure, &Method::GET, EXPORT, get(download))
         .page_per_job(Permission::Import, &Method::POST, PATH, import)
+        .page_per_job(Permission::Import, &Method::GET, APPLY, get(apply::show))
+        .page_per_job(Permission::Import, &Method::POST, APPLY, apply)
 }
 
 fn respond(

@@ -1,6 +1,7 @@
 //! A file of jobs as a tree of values with their lines, the same for TOML and YAML.
 
 mod deserializer;
+mod edit;
 mod toml;
 mod yaml;
 

@@ -1,0 +1,98 @@
+//! Configuration as code.
+
+use axum::response::Response;
+use axum::{Extension, Json};
+use operations::{ApplyPlan, Owner};
+use serde::{Deserialize, Serialize};
+
+use super::change::{Changed, answer, by, changed};
+use super::place::Place;
+use crate::access::Caller;
+use crate::apply::{Declared, DeclaringFile, PlannedApply, plan};
+use crate::bulk::check_digest;
+use crate::problem::{Answer, Problem};
+
+/// Maximum number of files.
+const MAX_FILES: usize = 1_000;
+
+/// Files that declare the jobs of a namespace.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ApplyRequest {
+    /// The files. No two of them may declare the same job.
+    #[schema(min_items = 1, max_items = 1000)]
+    files: Vec<DeclaringFile>,
+    /// Name of this set of files, stored with the jobs that it creates.
+    #[serde(default = "default_owner")]
+    #[schema(default = "default", max_length = 64)]
+    owner: String,
+    /// True to remove the jobs that this owner created and no file declares any more.
+    #[serde(default)]
+    prune: bool,
+    /// True to change nothing, and to return the plan with its digest.
+    #[serde(default)]
+    dry_run: bool,
+    /// Digest of the dry run; required without `dry_run`.
+    digest: Option<String>,
+    /// Reason, recorded with each change; required without `dry_run`.
+    #[schema(min_length = 1, max_length = 512)]
+    reason: Option<String>,
+}
+
+fn default_owner() -> String {
+    Owner::default().to_string()
+}
+
+/// Planned apply.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct PlanToApply {
+    /// Jobs to create, to replace, to keep and to remove.
+    plan: ApplyPlan,
+    /// Digest of the plan, which the apply has to name.
+    digest: String,
+}
+
+/// Answer of an apply: a plan, or the effects.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only the schema is used")]
+pub(super) enum ApplyAnswer {
+    /// Answer of a dry run.
+    Plan(PlanToApply),
+    /// Effects of the apply.
+    Changed(Changed),
+}
+
+/// Makes the namespace have the jobs that files declare, or plans it.
+///
+/// A dry run returns the plan with a digest. The apply has to name this digest, and fails with 409
+/// if the plan is another one by now. Each step is guarded by the revision that it is based on.
+/// Jobs with live instances are not removed.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/apply",
+    request_body = ApplyRequest,
+    responses((status = 200, description = "The plan or the effects", body = ApplyAnswer)),
+)]
+pub(super) async fn apply_files(
+    place: Place,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<ApplyRequest>,
+) -> Answer<Response> {
+    let (files, prune) = (body.files, body.prune);
+    if !(1..=MAX_FILES).contains(&files.len()) {
+        let detail = format!("files has {} files; valid are 1 to {MAX_FILES}", files.len());
+        return Err(Problem::invalid(detail));
+    }
+    let owner = Owner::parse(&body.owner).map_err(|valid| {
+        Problem::invalid(format!("owner is {:?}; valid are {valid}", body.owner))
+    })?;
+    let declared = Declared { files, owner, prune };
+    let PlannedApply { plan, digest } = plan(&place.namespace, &caller, declared).await?;
+    if body.dry_run {
+        return Ok(answer(false, PlanToApply { plan, digest }));
+    }
+    let by = by(&caller, body.reason.as_deref().unwrap_or_default())?;
+    check_digest(body.digest.as_deref(), &digest)?;
+    Ok(changed(place.namespace.operations.apply(&plan, &by).await))
+}

@@ -1,0 +1,86 @@
+//! Configuration as code: the namespace gets the jobs that files declare, for the API and the
+//! pages.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use coordination::JobConfig;
+use job_types::{JobFile, declared_configs};
+use operations::{ApplyPlan, Owner, plan_apply};
+use serde::Deserialize;
+use sharding::StrategyRegistry;
+
+use crate::access::{Caller, Permission};
+use crate::api::scan;
+use crate::bulk::digest;
+use crate::namespaces::Namespace;
+use crate::problem::{Answer, Problem};
+
+/// Code of a problem that a file causes.
+pub(crate) const INVALID_FILE: &str = "invalid-job-file";
+
+/// A file of jobs.
+#[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DeclaringFile {
+    /// Name, which ends in `.toml`, `.yaml` or `.yml`.
+    #[schema(example = "jobs.toml", max_length = 255)]
+    pub(crate) name: String,
+    /// Content, as `ejob worker` reads it.
+    #[schema(example = "[[jobs]]\nname = \"report\"\nsharding_total_count = 3\nstored = true\n")]
+    pub(crate) text: String,
+}
+
+/// Files to apply.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub(crate) files: Vec<DeclaringFile>,
+    /// Name of this set of files.
+    pub(crate) owner: Owner,
+    /// True to remove the jobs of the owner that the files do not declare.
+    pub(crate) prune: bool,
+}
+
+/// The plan of an apply.
+pub(crate) struct PlannedApply {
+    pub(crate) plan: ApplyPlan,
+    /// Digest of the plan, which the apply has to name.
+    pub(crate) digest: String,
+}
+
+/// Plans an apply against a fresh reading of the registry. The caller is checked for each job.
+pub(crate) async fn plan(
+    namespace: &Arc<Namespace>,
+    caller: &Caller,
+    declared: Declared,
+) -> Answer<PlannedApply> {
+    let Declared { files, owner, prune } = declared;
+    let configs = scan(move || configs(&files))
+        .await?
+        .map_err(|detail| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, INVALID_FILE, detail))?;
+    for config in &configs {
+        caller.check(Permission::Import, Some(config.job_name.as_str()))?;
+    }
+    let present = namespace.operations.namespace().await?;
+    let now = namespace.operations.present();
+    let planned = scan(move || {
+        let strategies = StrategyRegistry::default();
+        let plan = plan_apply(&configs, &present, &owner, prune, &strategies, now);
+        let digest = digest("apply", plan.identity());
+        PlannedApply { plan, digest }
+    });
+    let planned = planned.await?;
+    for removal in &planned.plan.removals {
+        caller.check(Permission::Remove, Some(&removal.job))?;
+    }
+    Ok(planned)
+}
+
+fn configs(files: &[DeclaringFile]) -> Result<Vec<JobConfig>, String> {
+    let mut read = Vec::new();
+    for DeclaringFile { name, text } in files {
+        let file = JobFile::from_named(name, text).map_err(|error| format!("{name}: {error}"))?;
+        read.push((name.clone(), file));
+    }
+    declared_configs(&read).map_err(|error| error.to_string())
+}

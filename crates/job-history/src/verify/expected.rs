@@ -1,0 +1,187 @@
+//! Fires that a job owes in a period, by its configurations.
+
+use checker::{Schedule, Texts};
+use coordination::JobConfig;
+use jiff::Timestamp;
+use operations::ConfigPeriod;
+
+use super::UnjudgedPeriod;
+
+/// Maximum number of fires of items in a period.
+pub(super) const MAX_FIRES: u64 = 1_000_000;
+
+/// Distance from a change of the configuration, and from the first record, within which a fire
+/// without a record is not owed, in milliseconds.
+///
+/// Instances need time to see a change, and the times of changes come from the clocks of operators.
+const CHANGE_MS: i64 = 5_000;
+
+/// A scheduled fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ExpectedFire {
+    pub(super) fire_ms: i64,
+    /// Number of items of the job.
+    pub(super) items: u32,
+    /// False if it is so close to a change that it needs no record.
+    pub(super) is_owed: bool,
+    /// Index of its configuration.
+    pub(super) period: usize,
+}
+
+/// The fires that a job owes.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    /// Ascending.
+    pub(super) fires: Vec<ExpectedFire>,
+    pub(super) unjudged: Vec<UnjudgedPeriod>,
+    periods: Vec<PeriodFacts>,
+}
+
+/// Facts of a configuration on which verdicts depend.
+#[derive(Debug)]
+struct PeriodFacts {
+    from_ms: i64,
+    until_ms: i64,
+    /// Beginning or end of the configuration within the period.
+    changes: Vec<i64>,
+    is_known: bool,
+    doubt: Option<String>,
+    is_monitored: bool,
+}
+
+/// The period has more than `MAX_FIRES` fires: `until_ms` is the last end with fewer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooManyFires {
+    pub(super) until_ms: i64,
+}
+
+impl Expected {
+    /// Computes the fires of a period. Fires up to shortly after `first_record_ms` are not owed.
+    pub(super) fn of(
+        configs: &[ConfigPeriod],
+        (from_ms, until_ms): (i64, i64),
+        first_record_ms: Option<i64>,
+    ) -> Result<Self, TooManyFires> {
+        let mut expected = Self::default();
+        let begin = first_record_ms.map_or(until_ms, |first| first.clamp(from_ms, until_ms));
+        if begin > from_ms {
+            let reason = if first_record_ms.is_some() {
+                "the first record of the job in the history is later"
+            } else {
+                "the history has no record of the job"
+            };
+            expected.leave_unjudged(from_ms, begin, reason.to_owned());
+        }
+        if configs.is_empty() {
+            let reason = "the registry has no configuration of the job";
+            expected.leave_unjudged(begin, until_ms, reason.to_owned());
+        }
+        let owed_from = if begin > from_ms { begin.saturating_add(CHANGE_MS) } else { from_ms };
+        let mut budget = MAX_FIRES;
+        for config in configs {
+            expected.add(config, (begin, until_ms), owed_from, &mut budget)?;
+        }
+        Ok(expected)
+    }
+
+    fn add(
+        &mut self,
+        config: &ConfigPeriod,
+        (from_ms, until_ms): (i64, i64),
+        owed_from: i64,
+        budget: &mut u64,
+    ) -> Result<(), TooManyFires> {
+        let ms = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
+        let changes: Vec<i64> = [ms(config.from), ms(config.until)].into_iter().flatten().collect();
+        let from_ms = ms(config.from).map_or(from_ms, |begin| begin.max(from_ms));
+        let until_ms = ms(config.until).map_or(until_ms, |end| end.min(until_ms));
+        if from_ms >= until_ms {
+            return Ok(());
+        }
+        let schedule = match &config.config {
+            Ok(config) => Schedule::parse(&texts_of(config)),
+            Err(reason) => Err(reason.clone()),
+        };
+        let is_known = schedule.is_ok();
+        let period = self.periods.len();
+        let is_monitored = config.config.as_ref().is_ok_and(|config| config.monitor_execution);
+        let doubt = config.doubt.clone();
+        self.periods.push(PeriodFacts {
+            from_ms,
+            until_ms,
+            changes,
+            is_known,
+            doubt,
+            is_monitored,
+        });
+        match (schedule, &config.config) {
+            (Ok(Some(schedule)), Ok(config)) => {
+                let items = config.sharding_total_count;
+                // Both ends of `between` are included.
+                for fire_ms in schedule.between(from_ms, until_ms - 1) {
+                    let left = budget.checked_sub(items.into());
+                    *budget = left.ok_or(TooManyFires { until_ms: fire_ms })?;
+                    let is_owed = fire_ms >= owed_from && !self.periods[period].is_near(fire_ms);
+                    self.fires.push(ExpectedFire { fire_ms, items, is_owed, period });
+                }
+            }
+            (Err(reason), _) => self.leave_unjudged(from_ms, until_ms, reason),
+            (Ok(_), _) => {}
+        }
+        Ok(())
+    }
+
+    fn leave_unjudged(&mut self, from_ms: i64, until_ms: i64, reason: String) {
+        let time = |ms| Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX);
+        if from_ms < until_ms {
+            self.unjudged.push(UnjudgedPeriod {
+                from: time(from_ms),
+                until: time(until_ms),
+                reason,
+            });
+        }
+    }
+
+    /// Returns the scheduled fire at a time.
+    pub(super) fn at(&self, fire_ms: i64) -> Option<&ExpectedFire> {
+        let place = self.fires.binary_search_by_key(&fire_ms, |fire| fire.fire_ms).ok()?;
+        self.fires.get(place)
+    }
+
+    /// Returns true if the fires around this time are known for certain.
+    pub(super) fn is_known_at(&self, fire_ms: i64) -> bool {
+        self.period_at(fire_ms).is_some_and(|it| it.is_known && !it.is_near(fire_ms))
+    }
+
+    /// Returns why another configuration may have been in force.
+    pub(super) fn doubt_at(&self, fire_ms: i64) -> Option<&str> {
+        self.period_at(fire_ms)?.doubt.as_deref()
+    }
+
+    /// Returns true if the job records its missed fires.
+    pub(super) fn is_monitored(&self, fire: &ExpectedFire) -> bool {
+        self.periods.get(fire.period).is_some_and(|it| it.is_monitored)
+    }
+
+    fn period_at(&self, ms: i64) -> Option<&PeriodFacts> {
+        self.periods.iter().find(|it| (it.from_ms..it.until_ms).contains(&ms))
+    }
+}
+
+impl PeriodFacts {
+    fn is_near(&self, fire_ms: i64) -> bool {
+        self.changes.iter().any(|change| fire_ms.abs_diff(*change) < CHANGE_MS.unsigned_abs())
+    }
+}
+
+fn texts_of(config: &JobConfig) -> Texts<'_> {
+    Texts {
+        cron: config.cron.as_deref().unwrap_or_default(),
+        time_zone: config.time_zone.as_deref().unwrap_or_default(),
+        excluded_days: config.excluded_days.as_deref().unwrap_or_default(),
+        excluded_times: config.excluded_times.as_deref().unwrap_or_default(),
+        not_before: config.not_before.as_deref().unwrap_or_default(),
+        not_after: config.not_after.as_deref().unwrap_or_default(),
+        repeated_hour: config.repeated_hour.as_deref().unwrap_or_default(),
+    }
+}

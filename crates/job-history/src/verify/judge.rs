@@ -1,0 +1,267 @@
+//! The judge: a pure function from the expected fires and the records to verdicts.
+//!
+//! | record of the fire | verdict |
+//! |---|---|
+//! | two completed runs | run twice |
+//! | a run that ended | run |
+//! | missed, in a gap, replaced by a later run, lost without failover | missed |
+//! | a run without an end | open if the registry shows it, else unexplained |
+//! | none, but a gap, an instance or the registry has a reason | missed |
+//! | none | open if it is young, else unexplained |
+//! | any, but the schedule has no such fire | unexplained |
+
+use coordination::{Ledger, LedgerState};
+use jiff::Timestamp;
+use sharding::ShardingItem;
+
+use super::evidence::{Background, Evidence, time};
+use super::expected::{Expected, ExpectedFire};
+use super::registry_facts::RegistryFacts;
+use super::{JudgedFire, Verdict};
+use crate::{DropRecord, FireRecord};
+
+/// Age up to which a fire without a record may have one that is on its way, in milliseconds.
+///
+/// A writer tries again after at most 30 s.
+pub(super) const YOUNG_MS: i64 = 60_000;
+
+/// Verdict and its reason.
+type Ruling = (Verdict, Option<String>);
+
+/// Inputs of the verdicts of a window.
+#[derive(Clone, Copy)]
+pub(super) struct Judge<'a> {
+    pub(super) expected: &'a Expected,
+    pub(super) registry: &'a RegistryFacts,
+    pub(super) background: &'a Background,
+    pub(super) evidence: &'a Evidence,
+}
+
+impl Judge<'_> {
+    /// Judges the fires of the window from `from_ms` to before `until_ms`, in the order of time and
+    /// item.
+    pub(super) fn fires(&self, (from_ms, until_ms): (i64, i64)) -> Vec<JudgedFire> {
+        let fires = &self.expected.fires;
+        let first = fires.partition_point(|fire| fire.fire_ms < from_ms);
+        let end = fires.partition_point(|fire| fire.fire_ms < until_ms);
+        let expected = fires.get(first..end).unwrap_or_default();
+        let mut judged: Vec<_> =
+            expected.iter().flat_map(|fire| self.expected_fire(fire)).collect();
+        let records = self.evidence.records.values();
+        judged.extend(records.filter(|it| !self.is_expected(it)).map(|it| self.unexpected(it)));
+        judged.sort_by_key(|fire| (fire.fire, fire.item));
+        judged
+    }
+
+    fn is_expected(&self, record: &FireRecord) -> bool {
+        let fire = self.expected.at(record.fire.as_millisecond());
+        fire.is_some_and(|fire| record.item.index() < fire.items)
+    }
+
+    fn expected_fire(&self, fire: &ExpectedFire) -> impl Iterator<Item = JudgedFire> {
+        let fire = *fire;
+        (0..fire.items).filter_map(move |item| {
+            let record = self.evidence.records.get(&(fire.fire_ms, item));
+            let (verdict, reason) = match record {
+                Some(record) => self.recorded(record),
+                None if !fire.is_owed => return None,
+                None => self.unrecorded(&fire, item),
+            };
+            let (at, item) = (time(fire.fire_ms), ShardingItem::new(item));
+            Some(JudgedFire { fire: at, item, verdict, reason, record: record.cloned() })
+        })
+    }
+
+    /// Judges a record that the schedule does not explain: a manual request, or a fire of an
+    /// unknown schedule.
+    fn unexpected(&self, record: &FireRecord) -> JudgedFire {
+        let fire_ms = record.fire.as_millisecond();
+        // Manual requests have an odd number of milliseconds.
+        let is_scheduled = fire_ms % 1_000 == 0;
+        let ran = record.token.is_some();
+        let (verdict, reason) = if is_scheduled && ran && self.expected.is_known_at(fire_ms) {
+            let what = match self.expected.at(fire_ms) {
+                Some(ExpectedFire { items: 1, .. }) => "the job had 1 item then".to_owned(),
+                Some(fire) => format!("the job had {} items then", fire.items),
+                None => "the schedule has no fire at this time".to_owned(),
+            };
+            (
+                Verdict::Unexplained,
+                Some(self.with_doubt(format!("it was run, but {what}"), fire_ms)),
+            )
+        } else {
+            self.recorded(record)
+        };
+        let (fire, item) = (record.fire, record.item);
+        JudgedFire { fire, item, verdict, reason, record: Some(record.clone()) }
+    }
+
+    fn recorded(&self, record: &FireRecord) -> Ruling {
+        if let Some(reason) = two_runs(record) {
+            return (Verdict::RunTwice, Some(reason));
+        }
+        let reason = record.reason.clone();
+        match record.outcome.as_str() {
+            "succeeded" | "failed" | "panicked" | "timed_out" | "interrupted" => {
+                (Verdict::Run, note_of_run(record))
+            }
+            "missed" | "gap" | "disabled" => (Verdict::Missed, reason),
+            "misfired" => self.misfired(record),
+            "orphaned" if !record.failover => (Verdict::Missed, reason),
+            "running" | "unknown" | "orphaned" => self.without_end(record),
+            word => {
+                (Verdict::Unexplained, Some(format!("{word} is an outcome of a later version")))
+            }
+        }
+    }
+
+    fn misfired(&self, record: &FireRecord) -> Ruling {
+        if let Some(run) = self.evidence.run_after(record) {
+            let reason =
+                format!("the item was still running; its run of {} stands for this fire", run.fire);
+            return (Verdict::Missed, Some(reason));
+        }
+        let fire = record.fire.as_millisecond();
+        let noted = self.ledger(record.item).and_then(|it| it.misfire);
+        if noted.is_some_and(|it| (it.first.0..=it.last.0).contains(&fire)) {
+            let reason = "the item was still running; the fire waits for the end of that run";
+            return (Verdict::Open, Some(reason.to_owned()));
+        }
+        let reason = "the item was still running, and no later run of the item is recorded";
+        (Verdict::Unexplained, Some(reason.to_owned()))
+    }
+
+    /// Judges a run whose outcome is not recorded.
+    fn without_end(&self, record: &FireRecord) -> Ruling {
+        if record.last_completed.is_some() {
+            let reason =
+                "the code has ended; the history has no proof that the registry recorded it";
+            return (Verdict::Run, Some(reason.to_owned()));
+        }
+        let run = self.ledger(record.item).and_then(|it| Some((it.run()?, &it.state)));
+        let fire = record.fire.as_millisecond();
+        match run.filter(|(run, _)| run.fire.0 == fire) {
+            Some((run, LedgerState::Orphan(_))) => (
+                Verdict::Open,
+                Some(format!("{} is gone; its run waits for a takeover", run.holder)),
+            ),
+            Some((run, _)) => (Verdict::Open, Some(format!("it is running on {}", run.holder))),
+            None => {
+                let instance = record.instance.as_ref().or(record.former_holder.as_ref());
+                let instance = instance.map(ToString::to_string).unwrap_or_default();
+                let reason = record.reason.as_deref();
+                let reason = reason.unwrap_or("the registry does not show the run any more");
+                let reason = format!("no end of the run on {instance} is recorded: {reason}");
+                (Verdict::Unexplained, Some(reason))
+            }
+        }
+    }
+
+    /// Judges a fire without a record of its own.
+    fn unrecorded(&self, fire: &ExpectedFire, item: u32) -> Ruling {
+        let fire_ms = fire.fire_ms;
+        if let Some(reason) = self.evidence.reports.get(&fire_ms) {
+            return (Verdict::Missed, Some(format!("an instance missed it: {reason}")));
+        }
+        if let Some(gap) = self.evidence.gap_with(fire_ms, item) {
+            return (Verdict::Missed, Some(gap.reason.clone()));
+        }
+        let record = self.registry.records.get(&item);
+        if let Some(record) = record.filter(|_| self.expected.is_monitored(fire)) {
+            if record.gaps.iter().any(|gap| (gap.first.0..gap.until.0).contains(&fire_ms)) {
+                let reason = "no instance ran it, as the record of the item in the registry shows";
+                return (Verdict::Missed, Some(reason.to_owned()));
+            }
+            if record.settled_until().is_none_or(|settled| settled.0 < fire_ms) {
+                return self.unsettled(record, fire_ms);
+            }
+        }
+        if self.may_be_on_its_way(fire_ms, item) {
+            let reason = "it is younger than a minute: its record may be on its way";
+            return (Verdict::Open, Some(reason.to_owned()));
+        }
+        (Verdict::Unexplained, Some(self.what_is_unknown(fire, record)))
+    }
+
+    /// Judges a fire after the last one that the registry has settled.
+    fn unsettled(&self, record: &Ledger, fire_ms: i64) -> Ruling {
+        let RegistryFacts { why, grace_ms, now_ms, .. } = self.registry;
+        if now_ms.saturating_sub(fire_ms) < *grace_ms {
+            return (Verdict::Open, Some("it is due now".to_owned()));
+        }
+        let why = if record.disabled { Some("the item is disabled") } else { why.as_deref() };
+        let last = record.settled_until().map_or("none yet".to_owned(), |fire| fire.to_string());
+        let since = format!("the last fire that the registry has settled is {last}");
+        match why {
+            Some(why) => (Verdict::Missed, Some(format!("{since}; now {why}"))),
+            None if record.is_busy() => {
+                (Verdict::Open, Some(format!("{since}; the item is still running")))
+            }
+            None => (Verdict::Unexplained, Some(format!("{since}, and no reason is on record"))),
+        }
+    }
+
+    /// Returns true if the fire is young, and no later record of the item shows that the store is
+    /// up to date.
+    fn may_be_on_its_way(&self, fire_ms: i64, item: u32) -> bool {
+        let is_young = self.registry.now_ms.saturating_sub(fire_ms) < YOUNG_MS;
+        is_young && self.background.latest.get(&item).is_none_or(|latest| *latest <= fire_ms)
+    }
+
+    fn what_is_unknown(&self, fire: &ExpectedFire, record: Option<&Ledger>) -> String {
+        let fire_ms = fire.fire_ms;
+        let mut parts = vec!["the history has no record of it".to_owned()];
+        let lost = self.background.drops.iter().filter(|drop| is_near(drop, fire_ms));
+        let lost: u64 = lost.map(|drop| drop.dropped).sum();
+        if lost > 0 {
+            parts.push(format!("{lost} records of that time were lost"));
+        }
+        if !self.expected.is_monitored(fire) {
+            parts.push("the job is not monitored, so missed fires are not recorded".to_owned());
+        } else if record.is_none() {
+            parts.push("the registry has no record of the item".to_owned());
+        } else {
+            parts.push("the registry shows later fires of the item".to_owned());
+        }
+        if self.registry.may_have_java {
+            parts.push("Java instances record their runs in other tables".to_owned());
+        }
+        self.with_doubt(parts.join("; "), fire_ms)
+    }
+
+    fn with_doubt(&self, reason: String, fire_ms: i64) -> String {
+        match self.expected.doubt_at(fire_ms) {
+            Some(doubt) => format!("{reason}; {doubt}"),
+            None => reason,
+        }
+    }
+
+    fn ledger(&self, item: ShardingItem) -> Option<&Ledger> {
+        self.registry.records.get(&item.index())
+    }
+}
+
+/// Returns the two completed runs of a fire, in words.
+fn two_runs(record: &FireRecord) -> Option<String> {
+    let (first, last) = (record.first_completed.as_ref()?, record.last_completed.as_ref()?);
+    (first != last).then(|| {
+        format!(
+            "completed by {} with token {} and by {} with token {}",
+            first.instance, first.token, last.instance, last.token
+        )
+    })
+}
+
+fn note_of_run(record: &FireRecord) -> Option<String> {
+    let former = record.former_holder.as_ref();
+    let taken = former.filter(|former| Some(*former) != record.instance.as_ref());
+    let taken = taken.map(|former| format!("taken over from {former}"));
+    let notes: Vec<String> = [taken, record.reason.clone()].into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// Returns true if records of the time of a fire are among the lost ones.
+fn is_near(drop: &DropRecord, fire_ms: i64) -> bool {
+    let ms = Timestamp::as_millisecond;
+    ms(drop.first) <= fire_ms.saturating_add(YOUNG_MS) && fire_ms <= ms(drop.last)
+}

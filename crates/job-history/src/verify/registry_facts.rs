@@ -1,0 +1,38 @@
+//! State of a job in the registry, now.
+
+use std::collections::BTreeMap;
+
+use coordination::Ledger;
+use jiff::Timestamp;
+use operations::{JobSnapshot, LATE_GRACE_MS, why_not_running};
+
+/// State of a job in the registry, as far as verdicts depend on it.
+#[derive(Debug, Default)]
+pub(super) struct RegistryFacts {
+    /// Ledger records by item.
+    pub(super) records: BTreeMap<u32, Ledger>,
+    /// Why the job does not run now; `None` if nothing prevents its runs.
+    pub(super) why: Option<String>,
+    /// Java instances record their runs elsewhere.
+    pub(super) may_have_java: bool,
+    /// Time after its scheduled time up to which a fire is not late, in milliseconds.
+    pub(super) grace_ms: i64,
+    pub(super) now_ms: i64,
+}
+
+impl RegistryFacts {
+    pub(super) fn of(job: &JobSnapshot, now: Timestamp) -> Self {
+        let records = job
+            .view()
+            .items()
+            .filter_map(|(item, shown)| Some((item.index(), shown.ledger.as_ref()?.value.clone())));
+        let why = why_not_running(job, now).into_iter().find(|reason| reason.prevents_runs());
+        Self {
+            records: records.collect(),
+            why: why.map(|reason| reason.to_string()),
+            may_have_java: job.may_have_java(),
+            grace_ms: job.jitter_ms().saturating_add(LATE_GRACE_MS),
+            now_ms: now.as_millisecond(),
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! The judge, with handmade histories: each rule decides a row.
+
+use std::sync::Arc;
+
+use coordination::{FencingToken, FireRange, FireTime, Gap, JobConfig, JobName, Ledger, RunSource};
+use operations::{ConfigPeriod, JobSnapshot, config_periods};
+use sharding::InstanceId;
+
+use super::evidence::RecordedGap;
+use super::*;
+use crate::{CompletedRun, DropRecord, FireOutcome, FireRecord};
+
+/// 2024-02-29 12:00 UTC, in milliseconds.
+const NOON: i64 = 1_709_208_000_000;
+/// Period of the fires of the job, in milliseconds.
+const MINUTE: i64 = 60_000;
+
+fn at(minute: i64) -> Timestamp {
+    evidence::time(NOON + minute * MINUTE)
+}
+
+fn id(name: &str) -> InstanceId {
+    InstanceId::new(format!("10.0.0.1@-@{name}"))
+}
+
+/// A fire of item 0 that succeeded.
+fn record(minute: i64) -> FireRecord {
+    FireRecord {
+        job: "report".to_owned(),
+        item: sharding::ShardingItem::new(0),
+        fire: at(minute),
+        outcome: FireOutcome::new("succeeded"),
+        reason: None,
+        source: Some(RunSource::Normal),
+        token: Some(FencingToken(1)),
+        instance: Some(id("a")),
+        began: Some(at(minute)),
+        ended: Some(at(minute)),
+        former_holder: None,
+        gap_until: None,
+        gap_count: None,
+        failover: false,
+        first_completed: Some(completed(1, "a")),
+        last_completed: Some(completed(1, "a")),
+    }
+}
+
+fn completed(token: u64, instance: &str) -> CompletedRun {
+    CompletedRun { token: FencingToken(token), instance: id(instance) }
+}
+
+/// A fire that was not run, or whose run has no end.
+fn without_run(minute: i64, outcome: &str, reason: &str) -> FireRecord {
+    FireRecord {
+        outcome: FireOutcome::new(outcome),
+        reason: Some(reason.to_owned()),
+        source: None,
+        token: None,
+        instance: None,
+        began: None,
+        ended: None,
+        first_completed: None,
+        last_completed: None,
+        ..record(minute)
+    }
+}
+
+fn began(minute: i64, outcome: &str) -> FireRecord {
+    FireRecord {
+        outcome: FireOutcome::new(outcome),
+        ended: None,
+        first_completed: None,
+        last_completed: None,
+        ..record(minute)
+    }
+}
+
+/// A job with one item and a fire each minute, since ever.
+fn period(change: impl FnOnce(&mut JobConfig)) -> ConfigPeriod {
+    let snapshot = JobSnapshot::of_nodes(&JobName::new("report").unwrap(), Vec::new());
+    assert!(config_periods(&snapshot).is_empty());
+    let mut config = JobConfig::new(JobName::new("report").unwrap(), 1);
+    config.cron = Some("0 * * * * ?".to_owned());
+    change(&mut config);
+    ConfigPeriod::new(None, None, Ok(Arc::new(config)))
+}
+
+/// Facts of a history and a registry.
+struct Facts {
+    configs: Vec<ConfigPeriod>,
+    registry: RegistryFacts,
+    background: Background,
+    evidence: evidence::Evidence,
+}
+
+impl Facts {
+    /// A registry that has settled all fires, an hour later.
+    fn of(records: Vec<FireRecord>) -> Self {
+        let mut evidence = evidence::Evidence::default();
+        evidence.extend(records);
+        let settled = Ledger::new(Some(FireTime(NOON + 90 * MINUTE)));
+        let registry = RegistryFacts {
+            records: [(0, settled)].into(),
+            now_ms: NOON + 60 * MINUTE,
+            grace_ms: 10_000,
+            ..RegistryFacts::default()
+        };
+        let configs = vec![period(|_| ())];
+        Self { configs, registry, background: Background::default(), evidence }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    fn with_record(self, change: impl FnOnce(Ledger) -> Ledger) -> Self {
+        self.with(|it| {
+            it.registry.records.insert(0, change(Ledger::new(Some(FireTime(NOON - MINUTE)))));
+        })
+    }
+
+    /// Returns the verdicts of the fires from noon to before the minute.
+    fn judged(&self, minutes: i64) -> Vec<JudgedFire> {
+        let period = (NOON, NOON + minutes * MINUTE);
+        let expected = Expected::of(&self.configs, period, Some(NOON - 10 * MINUTE)).unwrap();
+        let Self { registry, background, evidence, .. } = self;
+        Judge { expected: &expected, registry, background, evidence }.fires(period)
+    }
+
+    /// Returns the verdict of the fire at noon, and its reason.
+    fn ruling(&self) -> (Verdict, String) {
+        let judged = self.judged(1);
+        let fire = judged.iter().find(|fire| fire.fire == at(0)).expect("the fire is judged");
+        (fire.verdict, fire.reason.clone().unwrap_or_default())
+    }
+}
+
+fn check(rows: impl IntoIterator<Item = (Facts, Verdict, &'static str)>) {
+    for (facts, verdict, reason) in rows {
+        let found = facts.ruling();
+        assert_eq!(found, (verdict, reason.to_owned()), "{:?}", facts.evidence.records);
+    }
+}
+
+#[test]
+fn ended_run_is_run_with_its_notes() {
+    let failed = FireRecord {
+        outcome: FireOutcome::new("failed"),
+        reason: Some("the disk is full".to_owned()),
+        former_holder: Some(id("b")),
+        ..record(0)
+    };
+    check([
+        (Facts::of(vec![record(0)]), Verdict::Run, ""),
+        (Facts::of(vec![failed]), Verdict::Run, "taken over from 10.0.0.1@-@b; the disk is full"),
+        (
+            Facts::of(vec![FireRecord { outcome: FireOutcome::running(), ..record(0) }]),
+            Verdict::Run,
+            "the code has ended; the history has no proof that the registry recorded it",
+        ),
+    ]);
+}
+
+#[test]
+fn two_completed_runs_are_run_twice_whatever_the_outcome() {
+    let twice = |outcome| FireRecord {
+        outcome: FireOutcome::new(outcome),
+        last_completed: Some(completed(2, "b")),
+        ..record(0)
+    };
+    let reason = "completed by 10.0.0.1@-@a with token 1 and by 10.0.0.1@-@b with token 2";
+    check([
+        (Facts::of(vec![twice("succeeded")]), Verdict::RunTwice, reason),
+        (Facts::of(vec![twice("running")]), Verdict::RunTwice, reason),
+    ]);
+}
+
+#[test]
+fn recorded_reasons_of_missed_fires_are_kept() {
+    let gap = |minute, until| FireRecord {
+        gap_until: Some(at(until)),
+        ..without_run(minute, "gap", "no instance lived")
+    };
+    let carried = RecordedGap::of(&gap(-5, 1)).unwrap();
+    let over = RecordedGap::of(&gap(-5, 0)).unwrap();
+    let report = |it: &mut Facts| {
+        it.evidence.reports.insert(NOON, "the instance is paused".to_owned());
+    };
+    let unknown = "the history has no record of it; the registry shows later fires of the item";
+    let lost = "the holder 10.0.0.1@-@b is gone; the run is not taken over";
+    check([
+        (
+            Facts::of(vec![without_run(0, "missed", "the item is disabled")]),
+            Verdict::Missed,
+            "the item is disabled",
+        ),
+        (Facts::of(vec![gap(0, 9)]), Verdict::Missed, "no instance lived"),
+        (
+            Facts::of(vec![]).with(|it| {
+                it.evidence = evidence::Evidence::after([(0, vec![carried])].into());
+            }),
+            Verdict::Missed,
+            "no instance lived",
+        ),
+        (
+            Facts::of(vec![]).with(|it| {
+                it.evidence = evidence::Evidence::after([(0, vec![over])].into());
+            }),
+            Verdict::Unexplained,
+            unknown,
+        ),
+        (
+            Facts::of(vec![]).with(report),
+            Verdict::Missed,
+            "an instance missed it: the instance is paused",
+        ),
+        (Facts::of(vec![without_run(0, "orphaned", lost)]), Verdict::Missed, lost),
+    ]);
+}
+
+#[test]
+fn misfired_fire_needs_a_later_run_of_the_item() {
+    let misfired = || without_run(0, "misfired", "the item was still running");
+    let earlier_run = FireRecord { began: Some(at(-1)), ..record(2) };
+    let other_item = FireRecord { item: sharding::ShardingItem::new(7), ..record(2) };
+    let noted = |it: Ledger| Ledger {
+        misfire: Some(FireRange { first: FireTime(NOON), last: FireTime(NOON), count: 1 }),
+        ..it
+    };
+    let stands = "the item was still running; its run of 2024-02-29T12:02:00Z stands for this fire";
+    let nothing = "the item was still running, and no later run of the item is recorded";
+    check([
+        (Facts::of(vec![misfired(), record(2)]), Verdict::Missed, stands),
+        (
+            Facts::of(vec![misfired()]).with(|it| {
+                it.evidence.later_runs.insert(0, record(2));
+            }),
+            Verdict::Missed,
+            stands,
+        ),
+        (Facts::of(vec![misfired(), earlier_run]), Verdict::Unexplained, nothing),
+        (Facts::of(vec![misfired(), other_item]), Verdict::Unexplained, nothing),
+        (
+            Facts::of(vec![misfired()]).with_record(noted),
+            Verdict::Open,
+            "the item was still running; the fire waits for the end of that run",
+        ),
+    ]);
+}
+
+#[test]
+fn run_without_an_end_is_open_only_while_the_registry_shows_it() {
+    let claimed = |fire: i64| {
+        move |it: Ledger| {
+            let by = coordination::Claimant {
+                holder: id("a"),
+                config: reg_center::Version(0),
+                now_ms: NOON,
+            };
+            it.claim(&by, FireTime(fire), None).unwrap()
+        }
+    };
+    let orphaned = |it: Ledger| claimed(NOON)(it).orphan().unwrap();
+    let waits = FireRecord {
+        failover: true,
+        former_holder: Some(id("b")),
+        ..without_run(0, "orphaned", "the holder is gone")
+    };
+    check([
+        (
+            Facts::of(vec![began(0, "running")]).with_record(claimed(NOON)),
+            Verdict::Open,
+            "it is running on 10.0.0.1@-@a",
+        ),
+        (
+            Facts::of(vec![began(0, "running")]).with_record(claimed(NOON + MINUTE)),
+            Verdict::Unexplained,
+            "no end of the run on 10.0.0.1@-@a is recorded: the registry does not show the run any more",
+        ),
+        (
+            Facts::of(vec![waits.clone()]).with_record(orphaned),
+            Verdict::Open,
+            "10.0.0.1@-@a is gone; its run waits for a takeover",
+        ),
+        (
+            Facts::of(vec![waits]),
+            Verdict::Unexplained,
+            "no end of the run on 10.0.0.1@-@b is recorded: the holder is gone",
+        ),
+    ]);
+}
+
+#[test]
+fn registry_explains_fires_that_no_instance_has_claimed() {
+    let paused = |it: &mut Facts| it.registry.why = Some("all servers are paused".to_owned());
+    let since = "the last fire that the registry has settled is 2024-02-29T11:59:00Z";
+    let gap = |it: Ledger| Ledger {
+        last_fire: Some(FireTime(NOON + 9 * MINUTE)),
+        gaps: vec![Gap {
+            first: FireTime(NOON),
+            until: FireTime(NOON + MINUTE),
+            count: None,
+            config: None,
+            changed_to: None,
+        }],
+        ..it
+    };
+    let rows = [
+        (
+            Facts::of(vec![]).with_record(gap),
+            Verdict::Missed,
+            "no instance ran it, as the record of the item in the registry shows".to_owned(),
+        ),
+        (
+            Facts::of(vec![]).with_record(|it| it).with(paused),
+            Verdict::Missed,
+            format!("{since}; now all servers are paused"),
+        ),
+        (
+            Facts::of(vec![]).with_record(|it| Ledger { disabled: true, ..it }),
+            Verdict::Missed,
+            format!("{since}; now the item is disabled"),
+        ),
+        (
+            Facts::of(vec![]).with_record(|it| it),
+            Verdict::Unexplained,
+            format!("{since}, and no reason is on record"),
+        ),
+        (
+            Facts::of(vec![]).with_record(|it| it).with(|it| it.registry.now_ms = NOON + 9_000),
+            Verdict::Open,
+            "it is due now".to_owned(),
+        ),
+    ];
+    for (facts, verdict, reason) in rows {
+        assert_eq!(facts.ruling(), (verdict, reason));
+    }
+}
+
+#[test]
+fn missing_record_is_unexplained_with_what_is_unknown() {
+    let lost = |first, last| {
+        move |it: &mut Facts| {
+            let writer = "w".to_owned();
+            let drop = DropRecord { writer, first: at(first), last: at(last), dropped: 7 };
+            it.background.drops.push(drop);
+        }
+    };
+    let unknown = "the history has no record of it; the registry shows later fires of the item";
+    check([
+        (Facts::of(vec![record(1)]), Verdict::Unexplained, unknown),
+        (
+            Facts::of(vec![]).with(lost(0, 3)),
+            Verdict::Unexplained,
+            "the history has no record of it; 7 records of that time were lost; \
+             the registry shows later fires of the item",
+        ),
+        (Facts::of(vec![]).with(lost(5, 8)), Verdict::Unexplained, unknown),
+        (
+            Facts::of(vec![])
+                .with(|it| it.configs = vec![period(|it| it.monitor_execution = false)]),
+            Verdict::Unexplained,
+            "the history has no record of it; the job is not monitored, so missed fires are not recorded",
+        ),
+        (
+            Facts::of(vec![]).with(|it| it.registry.may_have_java = true),
+            Verdict::Unexplained,
+            "the history has no record of it; the registry shows later fires of the item; \
+             Java instances record their runs in other tables",
+        ),
+    ]);
+}
+
+#[test]
+fn young_fire_is_open_unless_a_later_record_exists() {
+    let young = || Facts::of(vec![]).with(|it| it.registry.now_ms = NOON + 30_000);
+    let later = |it: &mut Facts| {
+        it.background.latest.insert(0, NOON + 1);
+    };
+    check([
+        (young(), Verdict::Open, "it is younger than a minute: its record may be on its way"),
+        (
+            young().with(later),
+            Verdict::Unexplained,
+            "the history has no record of it; the registry shows later fires of the item",
+        ),
+    ]);
+}
+
+#[test]
+fn run_that_the_schedule_lacks_is_unexplained_but_a_request_is_not() {
+    let seconds = |ms: i64| FireRecord { fire: evidence::time(NOON + ms), ..record(0) };
+    let item = |n| FireRecord { item: sharding::ShardingItem::new(n), ..record(0) };
+    let rows = [
+        (
+            seconds(30_000),
+            Verdict::Unexplained,
+            "it was run, but the schedule has no fire at this time",
+        ),
+        (seconds(30_001), Verdict::Run, ""),
+        (item(3), Verdict::Unexplained, "it was run, but the job had 1 item then"),
+    ];
+    for (extra, verdict, reason) in rows {
+        let judged = Facts::of(vec![record(0), extra]).judged(1);
+        let found = (judged[1].verdict, judged[1].reason.as_deref().unwrap_or_default());
+        assert_eq!((judged.len(), found), (2, (verdict, reason)));
+    }
+}
+
+#[test]
+fn unknown_configurations_leave_records_to_speak_for_themselves() {
+    let mut before = period(|_| ());
+    before.until = Some(at(5));
+    before.config = Err("the configuration of that time is not on record".to_owned());
+    let mut present = period(|_| ());
+    (present.from, present.doubt) =
+        (Some(at(5)), Some("2 replacements are not on record".to_owned()));
+    let configs = vec![before, present];
+    let facts = Facts::of(vec![record(1), record(5)]).with(|it| it.configs = configs.clone());
+    let rows: Vec<_> = facts.judged(8).into_iter().map(|it| (it.fire, it.verdict)).collect();
+    let expected = [
+        (at(1), Verdict::Run),
+        (at(5), Verdict::Run),
+        (at(6), Verdict::Unexplained),
+        (at(7), Verdict::Unexplained),
+    ];
+    assert_eq!(rows, expected);
+    let reason = facts.judged(8).pop().unwrap().reason.unwrap();
+    assert!(reason.ends_with("2 replacements are not on record"), "{reason}");
+    let expected = Expected::of(&configs, (NOON, NOON + 8 * MINUTE), Some(NOON)).unwrap();
+    let unjudged = &expected.unjudged[0];
+    assert_eq!((unjudged.from, unjudged.until), (at(0), at(5)));
+}
+
+#[test]
+fn fires_around_a_change_and_before_the_first_record_are_not_owed() {
+    let mut first = period(|_| ());
+    first.until = Some(evidence::time(NOON + 2 * MINUTE + 4_000));
+    let mut second = period(|config| config.sharding_total_count = 2);
+    second.from = first.until;
+    let configs = [first, second];
+    let owed = |first_record| {
+        let end = NOON + 4 * MINUTE;
+        let expected = Expected::of(&configs, (NOON, end), Some(first_record)).unwrap();
+        let owed: Vec<_> = expected
+            .fires
+            .iter()
+            .map(|it| ((it.fire_ms - NOON) / MINUTE, it.items, it.is_owed))
+            .collect();
+        (owed, expected.unjudged.len())
+    };
+    let all = vec![(0, 1, true), (1, 1, true), (2, 1, false), (3, 2, true)];
+    assert_eq!(owed(NOON - 1), (all, 0));
+    let late = vec![(1, 1, false), (2, 1, false), (3, 2, true)];
+    assert_eq!(owed(NOON + MINUTE - 2_000), (late, 1));
+}
+
+#[test]
+fn period_with_too_many_fires_is_refused_with_the_time_of_the_last() {
+    let config = period(|config| {
+        config.sharding_total_count = 100_000;
+    });
+    let error = Expected::of(&[config], (NOON, NOON + 60 * MINUTE), Some(0)).unwrap_err();
+    assert_eq!(error, TooManyFires { until_ms: NOON + 10 * MINUTE });
+}
