@@ -144,7 +144,7 @@ pub(crate) fn late(cx: &Cx<'_>, job: &JobSnapshot, late: &Late) -> Markup {
                 a href={ (cx.job(name)) "?item=" (item) } { (item) }
             }
             @if more > 0 { " " (cx.lang().and_more(more)) }
-            " (" a href={ (cx.job(name)) "?show=late" } { (cx.lang().show_all()) } "). "
+            " (" a href={ (cx.job(name)) "?show=late" } { (cx.lang().show_all()) } ")" (cx.lang().stop()) " "
         }
         @if first.runs { (cx.lang().item_runs_long(item)) }
         @else { (cx.lang().fire_not_begun(item)) }
