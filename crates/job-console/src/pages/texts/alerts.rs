@@ -54,7 +54,9 @@ impl Lang {
     pub(crate) fn expectation_of(self, kind: ConditionKind) -> String {
         match kind {
             ConditionKind::Exists => self.pick("the job exists", "作业存在"),
-            ConditionKind::LateAfter => self.pick("fires begin in time", "触发按时开始"),
+            ConditionKind::LateAfter => {
+                self.pick("idle items begin their fires in time", "空闲分片按时开始触发")
+            }
             ConditionKind::MustSucceedWithin => {
                 self.pick("runs succeed often enough", "按时有成功的运行")
             }
