@@ -123,7 +123,8 @@ pub enum JobEvent {
     /// A run has ended because its cancellation was requested, and its end is recorded.
     ///
     /// The instance that records the end reports it: the holder, before or after
-    /// [`Settled`](Self::Settled) with the outcome `cancelled`, or the leader if the holder is gone.
+    /// [`Settled`](Self::Settled) with the outcome `cancelled`, or the leader if the holder is
+    /// gone.
     Cancelled {
         /// The item.
         item: ShardingItem,
