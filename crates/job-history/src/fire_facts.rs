@@ -88,9 +88,9 @@ impl FireFacts {
         }
     }
 
-    /// Adds the end of a run, unless it is one after which the fire still has to be run.
+    /// Adds the end of a run, unless the run was cut short or skipped.
     pub(crate) fn with_end(self, token: i64, instance: &str, outcome: Outcome) -> Self {
-        if matches!(outcome, Outcome::Interrupted | Outcome::Disabled) {
+        if outcome.is_cut_short() || outcome == Outcome::Disabled {
             return self;
         }
         let key = Some(RunKey { token, instance: instance.to_owned() });
@@ -224,6 +224,7 @@ mod tests {
             ended(2, "b", Outcome::Failed),
             ended(1, "a", Outcome::Succeeded),
             ended(3, "c", Outcome::Interrupted),
+            ended(4, "d", Outcome::Cancelled),
         ];
         let all = runs.into_iter().reduce(FireFacts::merge).unwrap();
         let key = |token, instance: &str| Some(RunKey { token, instance: instance.to_owned() });

@@ -122,7 +122,7 @@ pub struct FireRecord {
     pub last_completed: Option<CompletedRun>,
 }
 
-/// A run whose code has ended with an outcome other than `interrupted`.
+/// A run that ended with an outcome other than `interrupted` and `cancelled`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompletedRun {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | two completed runs | run twice |
 //! | a run that ended | run |
-//! | missed, in a gap, replaced by a later run, lost without failover | missed |
+//! | missed, in a gap, replaced by a later run | missed |
 //! | a run without an end | open if the registry shows it, else unexplained |
 //! | none, but a gap, an instance or the registry has a reason | missed |
 //! | none | open if it is young, else unexplained |
@@ -102,12 +102,13 @@ impl Judge<'_> {
         }
         let reason = record.reason.clone();
         match record.outcome.as_str() {
-            "succeeded" | "failed" | "panicked" | "timed_out" | "interrupted" => {
+            "succeeded" | "failed" | "panicked" | "timed_out" | "interrupted" | "cancelled" => {
                 (Verdict::Run, note_of_run(record))
             }
             "missed" | "gap" | "disabled" => (Verdict::Missed, reason),
             "misfired" => self.misfired(record),
-            "orphaned" if !record.failover => (Verdict::Missed, reason),
+            // Version 0.1 has written this for a run that ended as interrupted without failover.
+            "orphaned" if !record.failover => (Verdict::Run, reason),
             "running" | "unknown" | "orphaned" => self.without_end(record),
             word => {
                 (Verdict::Unexplained, Some(format!("{word} is an outcome of a later version")))

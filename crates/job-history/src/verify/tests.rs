@@ -163,6 +163,18 @@ fn ended_run_is_run_with_its_notes() {
 }
 
 #[test]
+fn each_outcome_of_this_version_has_a_verdict() {
+    for word in FireOutcome::words() {
+        let (_, reason) = Facts::of(vec![began(0, word)]).ruling();
+        assert!(!reason.contains("later version"), "{word}: {reason}");
+    }
+    let (verdict, reason) = Facts::of(vec![began(0, "sung")]).ruling();
+    let later = "sung is an outcome of a later version";
+    assert_eq!((verdict, reason.as_str()), (Verdict::Unexplained, later));
+    assert_eq!(Facts::of(vec![began(0, "cancelled")]).ruling().0, Verdict::Run);
+}
+
+#[test]
 fn two_completed_runs_are_run_twice_whatever_the_outcome() {
     let twice = |outcome| FireRecord {
         outcome: FireOutcome::new(outcome),
@@ -215,7 +227,7 @@ fn recorded_reasons_of_missed_fires_are_kept() {
             Verdict::Missed,
             "an instance missed it: the instance is paused",
         ),
-        (Facts::of(vec![without_run(0, "orphaned", lost)]), Verdict::Missed, lost),
+        (Facts::of(vec![without_run(0, "orphaned", lost)]), Verdict::Run, lost),
     ]);
 }
 

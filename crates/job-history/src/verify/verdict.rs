@@ -11,7 +11,7 @@ use crate::{DropRecord, FireRecord};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It was run once: one run is completed, or ended as interrupted.
+    /// It was run once: one run is completed, or ended as interrupted or cancelled.
     Run,
     /// Two runs of it are completed.
     RunTwice,
