@@ -112,6 +112,7 @@ async fn excluded_times_are_set_by_the_form_and_shown_with_their_reason() {
     let times = "12:00..13:00 # lunch\n2020-01-01T00:00..2100-01-01T00:00 # migration";
     let preview = world.post(EDIT, &with(times)).await;
     assert_eq!(preview.status, StatusCode::OK, "{}", preview.text);
+    assert!(preview.text.contains("Next fires after the change"), "{}", preview.text);
     let why = [("step", "write"), ("why", "the migration"), ("excluded_times", times)];
     let answer = world.post(EDIT, &form_of(&preview.text, &why)).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);

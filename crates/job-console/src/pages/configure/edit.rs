@@ -172,8 +172,15 @@ fn hidden(typed: &Typed) -> Markup {
 }
 
 /// Fields that change the next fires.
-const SCHEDULE: [&str; 6] =
-    ["cron", "time_zone", "excluded_days", "not_before", "not_after", "repeated_hour"];
+const SCHEDULE: [&str; 7] = [
+    "cron",
+    "time_zone",
+    "excluded_days",
+    "excluded_times",
+    "not_before",
+    "not_after",
+    "repeated_hour",
+];
 
 /// Returns the next fires by the present and by the wanted schedule, if these may differ.
 fn fires(cx: &Cx<'_>, job: &JobSnapshot, changes: &[FieldChange], wanted: &JobConfig) -> Markup {

@@ -19,6 +19,7 @@ fn example(name: &str) -> Option<&'static str> {
         "cron" => "0 30 4 * * ?",
         "time_zone" => "Asia/Shanghai",
         "excluded_days" => "SAT..SUN,12-25",
+        "excluded_times" => "12:00..13:00 # lunch",
         "not_before" => "2026-01-31T09:00:00",
         "not_after" => "2099-12-31T18:00:00",
         "repeated_hour" => "both",
@@ -146,7 +147,7 @@ mod tests {
         let mut config = JobConfig::new(JobName::new("report").unwrap(), 1);
         let fields = ConfigField::all().filter_map(|field| Some((field, example(field.name())?)));
         let fields: Vec<_> = fields.collect();
-        assert_eq!(fields.len(), 14, "each example belongs to a field");
+        assert_eq!(fields.len(), 15, "each example belongs to a field");
         for (field, example) in fields {
             field.set(&mut config, example).unwrap();
         }
