@@ -590,7 +590,8 @@ fn wrong_command_line_is_one_error_line() {
             &["history", "--history", "sqlite:gone.db", "--outcome", "fail"],
             2,
             "invalid value 'fail' for '--outcome <WORD>'; [possible values: succeeded, failed, panicked, \
-             timed_out, interrupted, disabled, running, unknown, orphaned, missed, misfired, gap]; \
+             timed_out, interrupted, cancelled, disabled, running, unknown, orphaned, missed, \
+             misfired, gap]; \
              tip: a similar value exists: 'failed'",
         ),
         (
