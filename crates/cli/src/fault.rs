@@ -271,7 +271,8 @@ impl From<lite::Error> for Fault {
             | Error::AlreadyOffered { .. }
             | Error::RuntimeJob { .. }
             | Error::Stopped { .. }
-            | Error::ShutDown => Self::refused(&error),
+            | Error::ShutDown
+            | Error::CannotCancel { .. } => Self::refused(&error),
             _ => Self::refused(&error),
         }
     }

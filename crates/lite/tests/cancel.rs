@@ -62,10 +62,11 @@ async fn code_that_ignores_its_cancellation_is_dropped_after_the_grace() {
     let (mut is_settled, mut reason) = (false, None);
     while !is_settled || reason.is_none() {
         // The two events come in either order.
-        match within("both events", events.next()).await.unwrap().event {
-            JobEvent::Settled { outcome, .. } => is_settled = outcome == Outcome::Cancelled,
-            JobEvent::Cancelled { by, why, .. } => reason = Some((by, why)),
-            _ => {}
+        let event = within("both events", events.next()).await.unwrap().event;
+        if let JobEvent::Settled { outcome, .. } = event {
+            is_settled = outcome == Outcome::Cancelled;
+        } else if let JobEvent::Cancelled { by, why, .. } = event {
+            reason = Some((by, why));
         }
     }
     let took = cluster.clock.monotonic() - began;

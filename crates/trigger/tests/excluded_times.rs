@@ -25,10 +25,13 @@ fn calendar(events: &[&str]) -> String {
     format!("BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{events}END:VCALENDAR\r\n")
 }
 
+/// A moment, with the reason and the end of its exclusion.
+type Looked<'a> = (&'a str, Option<(&'a str, &'a str)>);
+
 #[test]
 fn windows_and_spans_exclude_from_their_start_to_before_their_end() {
     // 2026-03-06 is a Friday; Shanghai is eight hours ahead of UTC.
-    let rows: [(&str, &[(&str, Option<(&str, &str)>)]); 7] = [
+    let rows: [(&str, &[Looked<'_>]); 7] = [
         (
             "22:00..06:00 # backup",
             &[

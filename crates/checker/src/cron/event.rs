@@ -69,7 +69,7 @@ impl Event {
         }
         let one = |lines: &Lines| Self::of(lines, &events);
         let is_on = |lines: &&Lines| {
-            !find(lines, "STATUS").is_some_and(|(_, status)| status.trim() == "CANCELLED")
+            find(lines, "STATUS").is_none_or(|(_, status)| status.trim() != "CANCELLED")
         };
         events.iter().filter(is_on).map(one).collect()
     }

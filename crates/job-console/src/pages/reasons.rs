@@ -68,18 +68,16 @@ const MAX_CHANGES: usize = 3;
 /// that are held back, and listed with the change of each otherwise.
 pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, why: &WhyNot) -> Markup {
     let (lang, live, zone) = (cx.lang(), line.live_servers, line.time_zone.as_deref());
-    match why {
-        WhyNot::Paused { all, items, .. } => {
-            let begin = lang.servers_paused(line.paused_servers, live);
-            let effect = (!all).then(|| lang.paused_items_wait(*items));
-            held_back(cx, zone, &begin, &changes(job, ServerState::Paused), effect.as_deref())
-        }
-        WhyNot::ServersDisabled { servers } => {
-            let begin = lang.servers_disabled(servers.len(), live);
-            let effect = lang.disabled_without_items();
-            held_back(cx, zone, &begin, &changes(job, ServerState::Disabled), Some(&effect))
-        }
-        why => reason(cx, zone, why),
+    if let WhyNot::Paused { all, items, .. } = why {
+        let begin = lang.servers_paused(line.paused_servers, live);
+        let effect = (!all).then(|| lang.paused_items_wait(*items));
+        held_back(cx, zone, &begin, &changes(job, ServerState::Paused), effect.as_deref())
+    } else if let WhyNot::ServersDisabled { servers } = why {
+        let begin = lang.servers_disabled(servers.len(), live);
+        let effect = lang.disabled_without_items();
+        held_back(cx, zone, &begin, &changes(job, ServerState::Disabled), Some(&effect))
+    } else {
+        reason(cx, zone, why)
     }
 }
 

@@ -137,10 +137,12 @@ impl Event {
 impl Moment {
     fn read(prop: &IcalProp<'_>) -> Result<Moment, String> {
         let name = &*prop.name;
-        let text = match &prop.value {
-            IcalValue::Date(date) => &*date.0,
-            IcalValue::DateTime(time) => &*time.0,
-            _ => return Err(format!("an invalid {name}; valid is one date or one time")),
+        let text = if let IcalValue::Date(date) = &prop.value {
+            &*date.0
+        } else if let IcalValue::DateTime(time) = &prop.value {
+            &*time.0
+        } else {
+            return Err(format!("an invalid {name}; valid is one date or one time"));
         };
         Moment::parse(prop, text)
     }
@@ -157,9 +159,9 @@ impl Moment {
                  20261224T180000Z"
             )
         })?;
-        let id = prop.params.iter().find_map(|param| match param {
-            IcalParam::TzId(id) if !is_utc => Some(&**id),
-            _ => None,
+        let id = prop.params.iter().filter(|_| !is_utc).find_map(|param| {
+            let IcalParam::TzId(id) = param else { return None };
+            Some(&**id)
         });
         let zone = id.map(Zone::parse).transpose();
         let zone = zone.map_err(|_| {
@@ -249,9 +251,9 @@ impl Rule {
 fn length(component: &IcalComponent<'_>, start: &Moment) -> Result<i64, String> {
     const VALID: &str = "valid is a DTEND after DTSTART, or a DURATION such as PT2H";
     let end = property(component, IcalPropKind::DtEnd).map(Moment::read).transpose()?;
-    let duration = property(component, IcalPropKind::Duration).map(|prop| match &prop.value {
-        IcalValue::Duration(duration) => duration.seconds(),
-        _ => None,
+    let duration = property(component, IcalPropKind::Duration).map(|prop| {
+        let IcalValue::Duration(duration) = &prop.value else { return None };
+        duration.seconds()
     });
     let length = match (end, duration) {
         (Some(end), _) => {
@@ -273,13 +275,12 @@ const MAX_LENGTH: i64 = 366 * 86_400;
 fn moments(component: &IcalComponent<'_>, kind: IcalPropKind) -> Result<Vec<Moment>, String> {
     let mut all = Vec::new();
     for prop in properties(component, kind) {
-        match &prop.value {
-            IcalValue::DateTimeList(texts) => {
-                for text in &texts.0 {
-                    all.push(Moment::parse(prop, text)?);
-                }
+        if let IcalValue::DateTimeList(texts) = &prop.value {
+            for text in &texts.0 {
+                all.push(Moment::parse(prop, text)?);
             }
-            _ => all.push(Moment::read(prop)?),
+        } else {
+            all.push(Moment::read(prop)?);
         }
     }
     Ok(all)
@@ -301,8 +302,6 @@ fn property<'c, 'a>(
 }
 
 fn text_of<'c>(component: &'c IcalComponent<'_>, kind: IcalPropKind) -> Option<&'c str> {
-    match &property(component, kind)?.value {
-        IcalValue::Text(text) => Some(&text.0),
-        _ => None,
-    }
+    let IcalValue::Text(text) = &property(component, kind)?.value else { return None };
+    Some(&text.0)
 }
