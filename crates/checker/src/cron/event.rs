@@ -287,10 +287,13 @@ impl Rule {
     }
 }
 
-/// Parses `MO`, `4TH` or `-1FR`.
+/// Parses `MO`, `4TH` or `-1FR`. The ordinal of each such day is 0.
 fn weekday(text: &str) -> Option<(i16, i8)> {
     let (ordinal, name) = text.split_at_checked(text.len().checked_sub(2)?)?;
     let number = (1..).zip(WEEKDAYS).find(|(_, known)| *known == name)?.0;
-    let ordinal = if ordinal.is_empty() { 0 } else { ordinal.parse().ok()? };
+    if ordinal.is_empty() {
+        return Some((0, number));
+    }
+    let ordinal = ordinal.parse().ok().filter(|ordinal| *ordinal != 0)?;
     Some((ordinal, number))
 }

@@ -222,6 +222,12 @@ impl Rule {
         if parts.scale.as_deref().is_some_and(|scale| scale != "GREGORIAN") {
             return Err(invalid("with another calendar; valid is GREGORIAN"));
         }
+        // The parser takes it, and no day has it.
+        if parts.by_day.iter().any(|day| day.ordinal == Some(0)) {
+            return Err(invalid(
+                "with a BYDAY of ordinal 0; valid is 1MO to 53MO or -1MO to -53MO",
+            ));
+        }
         if parts.interval > MAX_INTERVAL {
             return Err(invalid("with too great an INTERVAL; valid is 1 to 1000"));
         }

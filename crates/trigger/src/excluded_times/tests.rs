@@ -73,6 +73,7 @@ fn an_invalid_event_is_reported_by_its_summary_and_property() {
         (&format!("{start}\nRRULE:FREQ=DAILY;BYHOUR=1,2"), "which recurs within a day"),
         (&format!("{start}\nRRULE:FREQ=YEARLY;RSCALE=HEBREW"), "another calendar"),
         (&format!("{start}\nRRULE:FREQ=YEARLY;INTERVAL=1001"), "INTERVAL"),
+        (&format!("{start}\nRRULE:FREQ=MONTHLY;BYDAY=0FR,-1MO;COUNT=3"), "a BYDAY of ordinal 0"),
         (&format!("{start}\nRRULE:FREQ=DAILY;BYDAY={}MO", "MO,".repeat(70)), "200 bytes"),
         (&format!("{start}\nRRULE:FREQ=DAILY;BYDAY=é1MO"), "of ASCII"),
         (&format!("{start}\nRRULE:FREQ=DAILY;COUNT=1\nRRULE:FREQ=DAILY;COUNT=2"), "than one RRULE"),
