@@ -118,6 +118,11 @@ fn definite(error: &sqlx::Error) -> Option<String> {
 pub(crate) fn server_options(
     options: &PostgresOptions,
 ) -> std::result::Result<PgConnectOptions, OpenError> {
+    // The driver uses the cryptography provider of the process, and fails if the build has several
+    // and none is installed. A program that wants another one installs it before.
+    if options.tls != Tls::Disable {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
     let mut server = PgConnectOptions::new_without_pgpass()
         .host(&options.host)
         .port(options.port)

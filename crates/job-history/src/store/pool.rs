@@ -70,6 +70,12 @@ macro_rules! bind {
 
 impl Pool {
     pub(super) fn new(options: &HistoryOptions) -> Result<Self, Fault> {
+        // The drivers use the cryptography provider of the process, and fail if the build has
+        // several and none is installed. A program that wants another one installs it before.
+        #[cfg(feature = "tls-rustls")]
+        if matches!(&options.url, StoreUrl::Server { .. }) {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
         match &options.url {
             #[cfg(feature = "sqlite")]
             StoreUrl::File(path) => Ok(Self::sqlite(options, path)),
