@@ -109,7 +109,7 @@ async fn excluded_times_are_set_by_the_form_and_shown_with_their_reason() {
     let answer = world.post(EDIT, &with("22:00-06:00")).await;
     assert!(answer.text.contains("`22:00-06:00` has none of the valid forms"), "{}", answer.text);
 
-    let times = "12:00..13:00 # lunch\n2020-01-01T00:00..2100-01-01T00:00 # migration";
+    let times = "2019-01-01T00:00..2019-02-01T00:00 # audit\n2020-01-01T00:00..2100-01-01T00:00 # migration";
     let preview = world.post(EDIT, &with(times)).await;
     assert_eq!(preview.status, StatusCode::OK, "{}", preview.text);
     assert!(preview.text.contains("Next fires after the change"), "{}", preview.text);
