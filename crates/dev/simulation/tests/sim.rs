@@ -79,7 +79,7 @@ fn slow_script(seed: u64) -> Script {
 #[test]
 fn properties_hold_while_servers_expire() {
     let mut expired = 0;
-    for seed in 0..200 {
+    for seed in 0..300 {
         let script = slow_script(seed);
         let report = run(&script, Judge::Online, Keep { trace: false, history: false });
         assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
