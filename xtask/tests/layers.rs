@@ -71,6 +71,7 @@ const LAYERS: [Row; 39] = [
             "coordination",
             "inbound",
             "job-history",
+            "job-types",
             "job-watch",
             "operations",
             "outbound",
