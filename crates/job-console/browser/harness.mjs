@@ -111,16 +111,21 @@ export function operate(namespace, job, word, reason) {
   })
 }
 
+/** Waits until the focus is visible. A page that sets it while it loads may not be drawn yet. */
+function isOutlined(page, selector) {
+  const outlined = page.waitForFunction(() => {
+    const style = getComputedStyle(document.activeElement)
+    return style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0
+  }, { timeout: 5_000 })
+  return outlined.catch(() => assert.fail(`the focus on ${selector} is not visible`))
+}
+
 /** Moves the focus by Tab until it is on an element that matches, which has to be visible there. */
 export async function focus(page, selector) {
   for (let n = 0; n < 300; n += 1) {
-    const found = await page.evaluate((selector) => {
-      const element = document.activeElement
-      if (!element.matches(selector)) return null
-      const style = getComputedStyle(element)
-      return { outline: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 }
-    }, selector)
-    if (found) return assert.ok(found.outline, `the focus on ${selector} is not visible`)
+    if (await page.evaluate((selector) => document.activeElement.matches(selector), selector)) {
+      return isOutlined(page, selector)
+    }
     await page.keyboard.press('Tab')
   }
   assert.fail(`Tab never reaches ${selector}`)
