@@ -125,11 +125,12 @@ pub use several::{DuplicateJob, declared_configs};
 /// ```
 /// use job_types::JobFile;
 ///
-/// let file = "[[jobs]]\nname = 'report'\nsharding_total_count = 1\ncrom = '0 0 3 * * ?'";
+/// let file = "[[jobs]]\nname = 'report'\nsharding_total_count = 1\n\
+///             stored = true\ncrom = '@every 5m'";
 /// let error = JobFile::from_toml(file).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     r#"line 4: job "report": crom is an unknown key; did you mean cron?"#
+///     r#"line 5: job "report": crom is an unknown key; did you mean cron?"#
 /// );
 ///
 /// let file = "jobs: [{name: report, sharding_total_count: 1, timeout: 5, stored: true}]";
