@@ -22,13 +22,13 @@ pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     let folder = workspace().join("target").join("bench").join(name);
     fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
     let mut steps = Steps::begin();
-    steps.command("build", &mut cargo("build --release -p bench"))?;
+    steps.command("build", &mut cargo("build --profile bench -p bench"))?;
     if has_java {
         interop::java_workers(&mut steps)?;
-        let worker = "build --release -p interop --bin ejob-interop-worker";
+        let worker = "build --profile bench -p interop --bin ejob-interop-worker";
         steps.command("Rust worker", &mut cargo(worker))?;
     }
-    let mut program = cargo("run --release --quiet -p bench --");
+    let mut program = cargo("run --profile bench --quiet -p bench --");
     program.arg("--json").arg(folder.join("figures.json"));
     program.arg("--svg").arg(folder.join("ratios.svg"));
     steps.command("measurements", program.args(arguments))?;

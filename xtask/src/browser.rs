@@ -65,10 +65,10 @@ pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Measures a console of a generated namespace, built for release, and prints the figures with
+/// Measures a console of a generated namespace, built like its benches, and prints the figures with
 /// their goals.
 pub(crate) fn measure(steps: &mut Steps, options: &[String]) -> Result<(), Error> {
-    let build = || Programs::build("build --release -p bench --bin ejob-bench");
+    let build = || Programs::build("build --profile bench -p bench --bin ejob-bench");
     let programs = steps.step("build for measurements", build)?;
     let mut node = in_copy_of_tests(steps)?.command();
     node.env("EJOB_BENCH", programs.path("ejob-bench")?).arg("bench.mjs").args(options);

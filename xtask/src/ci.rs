@@ -34,13 +34,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     dependencies::run_steps(&mut steps)?;
     package::pack(&mut steps)?;
     let lints = "clippy --workspace --all-targets --all-features -- -D warnings";
-    let mut documentation = cargo("doc --workspace --no-deps --all-features");
-    documentation.env("RUSTDOCFLAGS", "-D warnings");
     steps.command("formatting", &mut cargo("fmt --all --check"))?;
     steps.step("tidy", || tidy::check(&[]))?;
     deploy::run(&mut steps)?;
     steps.command("lints", &mut niced(&cargo(lints)))?;
-    steps.command("documentation", &mut niced(&documentation))?;
     site::run(&mut steps)?;
     if let Some(suite) = suite {
         steps.join(suite)?;

@@ -39,7 +39,8 @@ const RUNS: [(&str, &str, &str); 4] = [
 /// Tests of the exhaustive model that run each time.
 ///
 /// They keep one processor busy for longer than all other steps take.
-pub(crate) const MODEL: [&str; 3] = [
+pub(crate) const MODEL: [&str; 4] = [
+    "exhaustive::tests::exhaustive_grounds",
     "exhaustive::tests::exhaustive_two_fires",
     "exhaustive::tests::exhaustive_three_by_three",
     "exhaustive::tests::every_walk_comes_to_rest_and_agrees_with_the_registry",

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::env;
 use std::fmt::Write as _;
+use std::process::Command;
 
 use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand, Package};
 
@@ -122,6 +124,7 @@ const LAYERS: [Row; 39] = [
             "lite",
             "operations",
             "reg-center",
+            "reg-center-zookeeper",
             "registry",
             "sharding",
             "testkit",
@@ -420,6 +423,31 @@ fn crates_depend_only_on_allowed_layers() {
     let graph = Graph::of(&command.exec().unwrap());
     assert!(graph.product.contains("testkit") && graph.development.contains("simulation"));
     assert_none(&violations(&graph));
+}
+
+/// Returns the names of all packages that `job-types` is built with, its tests excepted.
+fn packages_of_job_types(features: &[&str]) -> BTreeSet<String> {
+    let mut tree = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    tree.args(["tree", "--package", "job-types", "--edges", "normal,build", "--prefix", "none"]);
+    tree.args(["--format", "{p}"]).args(features);
+    let output = tree.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+/// The feature `http` is a default, so that files of jobs can send requests. Programs without such
+/// jobs can leave out the client, its TLS, and the C compiler that ring needs.
+#[test]
+fn job_types_without_http_have_neither_a_client_nor_tls() {
+    let client = ["hyper", "reqwest", "ring", "rustls"];
+    let found = packages_of_job_types(&["--no-default-features"]);
+    assert!(found.contains("lite"), "{found:?}");
+    let unwanted: Vec<_> = client.iter().filter(|name| found.contains(**name)).collect();
+    assert!(unwanted.is_empty(), "{unwanted:?} in {found:?}");
+    let found = packages_of_job_types(&[]);
+    let missing: Vec<_> = client.iter().filter(|name| !found.contains(**name)).collect();
+    assert!(missing.is_empty(), "the names have changed: no {missing:?} in {found:?}");
 }
 
 /// From and to, by name.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::cron::Texts;
 use crate::names::{Name, Names};
+use crate::placement::Rules;
 
 /// State of an item in its ledger record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -26,6 +27,9 @@ pub(crate) enum Source {
     Misfire,
     Failover,
     Manual,
+    /// A manual run with a past fire. The record has the word `MANUAL`.
+    #[serde(skip)]
+    Backfill,
 }
 
 impl Source {
@@ -35,6 +39,7 @@ impl Source {
             Self::Misfire => "MISFIRE",
             Self::Failover => "FAILOVER",
             Self::Manual => "MANUAL",
+            Self::Backfill => "BACKFILL",
         }
     }
 }
@@ -69,6 +74,10 @@ pub(crate) struct Run {
     pub(crate) merged: Option<Range>,
     /// Parameter of the manual request that the run answers.
     pub(crate) parameter: Option<Name>,
+    /// Number of the run's permit.
+    pub(crate) permit: Option<u32>,
+    /// Past fire that the run is for.
+    pub(crate) past_fire: Option<i64>,
 }
 
 /// A manual request that waits for its run.
@@ -77,6 +86,34 @@ pub(crate) struct Request {
     pub(crate) id: Name,
     pub(crate) at: i64,
     pub(crate) parameter: Option<Name>,
+    pub(crate) past_fire: Option<i64>,
+}
+
+/// The last fire of a backfill that an item got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Backfilled {
+    pub(crate) id: Name,
+    pub(crate) fire: i64,
+}
+
+/// A backfill in the log of its job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Backfill {
+    pub(crate) id: Name,
+    pub(crate) fires: Vec<i64>,
+    /// First and last item of each range.
+    pub(crate) items: Vec<(u32, u32)>,
+    pub(crate) concurrency: usize,
+    pub(crate) done: usize,
+    pub(crate) cancelled: bool,
+    pub(crate) ended: bool,
+}
+
+impl Backfill {
+    /// Returns true if items may get fires of it.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.cancelled && !self.ended
+    }
 }
 
 /// A request to cancel the run of a token.
@@ -118,6 +155,7 @@ pub(crate) struct Ledger {
     pub(crate) previous: Option<i64>,
     pub(crate) misfire: Option<Range>,
     pub(crate) request: Option<Request>,
+    pub(crate) backfilled: Option<Backfilled>,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) disabled: bool,
@@ -149,12 +187,15 @@ struct LedgerDoc {
     source: Option<Source>,
     merged: Option<Range>,
     parameter: Option<String>,
+    permit: Option<u32>,
+    past_fire: Option<i64>,
     token: u64,
     config: Option<u32>,
     last: Option<i64>,
     previous: Option<i64>,
     misfire: Option<Range>,
     request: Option<RequestDoc>,
+    backfilled: Option<BackfilledDoc>,
     cancel: Option<CancelDoc>,
     outcome: Option<Outcome>,
     #[serde(default)]
@@ -168,6 +209,25 @@ struct RequestDoc {
     id: String,
     at: i64,
     parameter: Option<String>,
+    past_fire: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct BackfilledDoc {
+    id: String,
+    fire: i64,
+}
+
+#[derive(Deserialize)]
+struct BackfillDoc {
+    id: String,
+    #[serde(default)]
+    fires: Vec<i64>,
+    items: Vec<(u32, u32)>,
+    concurrency: usize,
+    done: usize,
+    cancel: Option<serde_json::Value>,
+    ended: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -186,7 +246,11 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         State::Running | State::Orphan => match (&doc.holder, doc.fire, doc.source) {
             (Some(holder), Some(fire), Some(source)) => {
                 let parameter = doc.parameter.as_deref().map(|text| names.of(text));
-                Some(Run { holder: names.of(holder), fire, source, merged: doc.merged, parameter })
+                let (holder, merged, permit) = (names.of(holder), doc.merged, doc.permit);
+                let past_fire = doc.past_fire;
+                let backfilled = source == Source::Manual && past_fire.is_some();
+                let source = if backfilled { Source::Backfill } else { source };
+                Some(Run { holder, fire, source, merged, parameter, permit, past_fire })
             }
             _ => {
                 return Err(
@@ -200,6 +264,7 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         id: names.of(&request.id),
         at: request.at,
         parameter: request.parameter.as_deref().map(|text| names.of(text)),
+        past_fire: request.past_fire,
     });
     let cancel = doc.cancel.map(|CancelDoc { token, by, why, at }| Cancel {
         token,
@@ -221,6 +286,9 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         state: doc.state,
         run,
         request,
+        backfilled: doc
+            .backfilled
+            .map(|last| Backfilled { id: names.of(&last.id), fire: last.fire }),
         cancel,
         token: doc.token,
         config: doc.config,
@@ -231,6 +299,21 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         disabled: doc.disabled,
         gaps,
     })
+}
+
+/// Parses a log of backfills.
+pub(crate) fn backfills(text: &str, names: &mut Names) -> Result<Vec<Backfill>, String> {
+    let docs: Vec<BackfillDoc> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let parsed = docs.into_iter().map(|doc| Backfill {
+        id: names.of(&doc.id),
+        fires: doc.fires,
+        items: doc.items,
+        concurrency: doc.concurrency,
+        done: doc.done,
+        cancelled: doc.cancel.is_some(),
+        ended: doc.ended.is_some(),
+    });
+    Ok(parsed.collect())
 }
 
 /// Inputs that the leader assigned the items by.
@@ -289,6 +372,53 @@ pub(crate) fn assignment(text: &str, names: &mut Names) -> Result<Assignment, St
 }
 
 #[derive(Deserialize)]
+struct ProgressDoc {
+    token: u64,
+}
+
+/// Parses the progress of a run and returns the run's token.
+pub(crate) fn progress(text: &str) -> Result<u64, String> {
+    let doc: ProgressDoc = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(doc.token)
+}
+
+/// Times in milliseconds since 1970 UTC, each with the number of runs that began then.
+pub(crate) type Starts = Vec<(i64, u32)>;
+
+#[derive(Deserialize)]
+struct StartsDoc {
+    starts: Starts,
+}
+
+/// Parses the last starts of a job.
+pub(crate) fn starts(text: &str) -> Result<Starts, String> {
+    let doc: StartsDoc = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(doc.starts)
+}
+
+/// Maximum number of runs that begin in a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StartRate {
+    pub(crate) max: u32,
+    pub(crate) period_ms: i64,
+}
+
+/// Parses a start rate, such as `10 in 1m`.
+fn start_rate(text: &str) -> Result<StartRate, String> {
+    let invalid = || format!("startRate is {text:?}; valid is a text such as \"10 in 1m\"");
+    let (max, period) = text.split_once(" in ").ok_or_else(invalid)?;
+    let (number, unit_ms) = match period.split_at_checked(period.len().saturating_sub(1)) {
+        Some((number, "s")) => (number, 1_000),
+        Some((number, "m")) => (number, 60_000),
+        Some((number, "h")) => (number, 3_600_000),
+        Some(_) | None => return Err(invalid()),
+    };
+    let number: i64 = number.parse().map_err(|_| invalid())?;
+    let max = max.parse().map_err(|_| invalid())?;
+    Ok(StartRate { max, period_ms: number * unit_ms })
+}
+
+#[derive(Deserialize)]
 struct TermDoc {
     leader: String,
 }
@@ -311,6 +441,26 @@ pub(crate) struct Call {
 struct CallsDoc {
     started: Option<Call>,
     completed: Option<Call>,
+}
+
+/// The end of a fire of a job with a fixed delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct EndedFire {
+    /// `None` for the start of the job.
+    #[serde(default)]
+    pub(crate) fire: Option<i64>,
+    pub(crate) at: i64,
+}
+
+#[derive(Deserialize)]
+struct EndDoc {
+    ended: Option<EndedFire>,
+}
+
+/// Parses the last end of a fire in the record of callbacks.
+pub(crate) fn ended(text: &str) -> Result<Option<EndedFire>, String> {
+    let doc: EndDoc = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(doc.ended)
 }
 
 /// Parses the last callback of each stage.
@@ -356,6 +506,10 @@ pub(crate) struct Config {
     pub(crate) catch_up: Option<CatchUp>,
     /// Items stay with their owners when instances join or leave.
     pub(crate) static_sharding: bool,
+    /// Maximum number of runs at the same time; `None` without a limit.
+    pub(crate) cluster_concurrency: Option<u32>,
+    pub(crate) start_rate: Option<StartRate>,
+    pub(crate) placement: Rules,
 }
 
 impl Config {
@@ -409,6 +563,10 @@ struct ConfigDoc {
     catch_up: Option<CatchUp>,
     #[serde(default)]
     static_sharding: bool,
+    #[serde(default)]
+    cluster_concurrency: Option<u32>,
+    start_rate: Option<String>,
+    placement: Option<String>,
 }
 
 fn default_true() -> bool {
@@ -457,6 +615,9 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         strategy: doc.job_sharding_strategy_class.unwrap_or_default(),
         catch_up: doc.catch_up,
         static_sharding: doc.static_sharding,
+        cluster_concurrency: doc.cluster_concurrency,
+        start_rate: doc.start_rate.as_deref().map(start_rate).transpose()?,
+        placement: Rules::read(&doc.placement.unwrap_or_default())?,
     })
 }
 
@@ -481,13 +642,21 @@ mod tests {
                     "ledger" => ledger(&text, names).map(drop),
                     "assignment" => assignment(&text, names).map(drop),
                     "term" => term(&text, names).map(drop),
-                    "once" => calls(&text).map(|calls| assert!(calls.contains_key("started"))),
+                    "progress" => progress(&text).map(drop),
+                    "starts" => starts(&text).map(drop),
+                    "once" => calls(&text).map(|calls| {
+                        let has_end = ended(&text).is_ok_and(|ended| ended.is_some());
+                        assert!(has_end || calls.contains_key("started"), "{text}");
+                    }),
                     _ => continue,
                 };
                 assert_eq!(read, Ok(()), "{}", path.display());
                 *n_read.entry(kind.to_owned()).or_insert(0) += 1;
             }
         }
-        assert_eq!(n_read.keys().collect::<Vec<_>>(), ["assignment", "ledger", "once", "term"]);
+        assert_eq!(
+            n_read.keys().collect::<Vec<_>>(),
+            ["assignment", "ledger", "once", "progress", "starts", "term"]
+        );
     }
 }

@@ -130,7 +130,7 @@ pub enum Fact {
         /// The run.
         #[serde(flatten)]
         run: RunId,
-        /// Source of the run: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
+        /// Source of the run: `NORMAL`, `MISFIRE`, `FAILOVER`, `MANUAL` or `BACKFILL`.
         source: String,
         /// Version of the configuration that the code sees.
         cfg: u32,

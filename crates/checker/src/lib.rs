@@ -23,6 +23,7 @@ mod options;
     reason = "this module handles a few kinds of facts and ignores the others"
 )]
 mod pass;
+mod placement;
 mod property;
 mod replay;
 mod report;

@@ -4,7 +4,7 @@ use crate::Property;
 
 /// Counts per property.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally([u64; 25]);
+pub(crate) struct Tally([u64; 30]);
 
 impl Tally {
     pub(crate) fn judged(&mut self, property: Property) {

@@ -7,8 +7,9 @@ use clap::{FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "console")]
 use crate::commands::console;
 use crate::commands::{
-    apply, bench, cancel, config, context, create, doctor, drain, health, history, hold, init,
-    leave, list, look, man, plan, run_now, transfer, verify, watch_expectations, why, worker,
+    apply, backfill, bench, cancel, config, context, create, doctor, drain, health, history, hold,
+    init, leave, list, logs, look, man, plan, run_now, transfer, verify, watch_expectations, why,
+    worker,
 };
 use crate::connect::ConnectArguments;
 use crate::examples::program;
@@ -67,13 +68,15 @@ pub(crate) enum Command {
     Trigger(run_now::TriggerArguments),
     /// Run the items now whose last run failed
     Rerun(run_now::RerunArguments),
+    /// Run past fires of the schedule again; list or cancel backfills
+    Backfill(backfill::BackfillArguments),
     /// Cancel runs: they end, and no instance runs them again
     Cancel(cancel::CancelArguments),
     /// Pause servers: their items stay, but start nothing
     Pause(hold::PauseArguments),
     /// Resume paused servers
     Resume(hold::ResumeArguments),
-    /// Disable servers: others get their items; or disable items
+    /// Disable servers: other servers get their items; or items
     Disable(hold::DisableArguments),
     /// Enable servers or items again
     Enable(hold::EnableArguments),
@@ -101,6 +104,8 @@ pub(crate) enum Command {
     Watch(watch_expectations::WatchArguments),
     /// Show the outcomes of fires, from a history
     History(history::HistoryArguments),
+    /// Show the output of runs, from a history
+    Logs(logs::LogsArguments),
     /// Judge each fire of a job by its history
     Verify(verify::VerifyArguments),
     /// Write the configurations of a namespace to a file

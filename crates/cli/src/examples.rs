@@ -23,6 +23,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ejob history report --outcome failed --from 2h", ""),
     ("ejob history --counts --from 1d", ""),
     ("ejob history --events --from 30m", ""),
+    ("ejob logs report --item 3 --follow", "the output of the present run, as it is written"),
+    ("ejob logs report --fire 2024-02-29T12:00:00Z --stream stderr", ""),
     ("ejob verify report --from 1d", "was each fire of the last day run once?"),
     ("ejob verify report --from 2h --verdict unexplained --verdict run_twice", ""),
     ("ejob plan report --join 10.0.0.8", "which items would move"),
@@ -33,6 +35,16 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ejob explain max_time_diff", "type, default and example of a key"),
     ("ejob trigger report --items 0,2-3 --parameter full --wait 1m --why \"a new export\"", ""),
     ("ejob rerun import --wait 30s --why \"the disk has room again\"", ""),
+    (
+        "ejob backfill report --from 2024-02-01 --to 2024-02-08 --dry-run",
+        "which past fires would run again",
+    ),
+    (
+        "ejob backfill report --from 2024-02-01 --to 2024-02-08 --concurrency 2 --why \"wrong rates\"",
+        "",
+    ),
+    ("ejob backfill report", "backfills with their progress"),
+    ("ejob backfill report --cancel 20240229-3fa2c1 --why \"the rates are wrong again\"", ""),
     ("ejob cancel report --items 3 --why \"item 3 hangs\"", ""),
     ("ejob cancel report --all --dry-run", "which runs would be cancelled"),
     ("ejob pause report --why \"bad input; ask anna before resuming\"", ""),
@@ -74,6 +86,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ejob console --history sqlite:history.db --listen 127.0.0.1:8080", ""),
     ("ejob worker jobs.toml --check", ""),
     ("ejob watch watch.toml --check", ""),
+    ("ejob watch watch.toml --history sqlite:history.db --java-zone Asia/Shanghai", ""),
     ("ejob watch silence report late_after --for 2h --why \"release 12\"", ""),
     ("ejob watch silences", ""),
     ("ejob bench --rounds 20", ""),
@@ -107,7 +120,10 @@ fn with_examples(mut command: Command, path: &str) -> Command {
         command = command.mut_subcommand(name, |child| with_examples(child, &path));
     }
     match path {
-        "ejob" => command.after_help("`ejob COMMAND --help` shows examples of a command."),
+        "ejob" => command.after_help(
+            "EJOB_LOG filters the log lines, such as info or lite=debug; EJOB_LOG_FORMAT is text or json.\n\
+             `ejob COMMAND --help` shows examples of a command, and its variables.",
+        ),
         _ => {
             let help = help(&command, path);
             command.after_help(help)

@@ -121,7 +121,7 @@ impl Fault {
 
     /// Puts a question before the hint of the message.
     pub(crate) fn asking(self, question: &str) -> Self {
-        let message = match self.message.split_once("; ") {
+        let message = match self.message.rsplit_once("; ") {
             Some((what, hint)) => format!("{what}; {question} {hint}"),
             None => format!("{}; {question}", self.message),
         };
@@ -202,6 +202,11 @@ impl From<operations::Error> for Fault {
                 ));
             }
             Error::Name(_) | Error::NothingNamed => Exit::Usage,
+            Error::InvalidBackfill { .. } => return Self::usage(format!("--{error}")),
+            Error::BackfillInProgress { job, id, .. } => {
+                let text = format!("{error}: `ejob backfill {job} --cancel {id} --why TEXT`");
+                return Self::refused(text);
+            }
             Error::ParameterTooLarge { .. } => return Self::usage(format!("--{error}")),
             Error::InvalidAuthorOrReason { .. } => {
                 return Self::usage(format!("--{}", on_the_line(&error)));

@@ -5,7 +5,13 @@ use clap::builder::StyledStr;
 
 /// Purposes with their commands, in the order of the help.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Jobs", &["jobs", "job", "top", "next", "trigger", "rerun", "cancel", "create", "remove"]),
+    (
+        "Jobs",
+        &[
+            "jobs", "job", "top", "next", "trigger", "rerun", "backfill", "cancel", "create",
+            "remove",
+        ],
+    ),
     (
         "Instances and servers",
         &[
@@ -21,7 +27,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "plan",
         ],
     ),
-    ("Diagnosis", &["why", "doctor", "history", "verify", "audit", "dump"]),
+    ("Diagnosis", &["why", "doctor", "history", "logs", "verify", "audit", "dump"]),
     ("Configuration", &["config", "apply", "export", "import", "explain"]),
     ("Registry", &["context", "bench"]),
     ("Services", &["worker", "console", "watch", "health"]),

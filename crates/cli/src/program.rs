@@ -206,6 +206,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Dump(given) => given.run(cx).await,
         Command::Trigger(given) => given.run(cx).await,
         Command::Rerun(given) => given.run(cx).await,
+        Command::Backfill(given) => Box::pin(given.run(cx)).await,
         Command::Cancel(given) => given.run(cx).await,
         Command::Pause(given) => given.run(cx).await,
         Command::Resume(given) => given.run(cx).await,
@@ -225,6 +226,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         }
         Command::Watch(given) => Box::pin(given.run(cx)).await,
         Command::History(given) => given.run(cx).await,
+        Command::Logs(given) => given.run(cx).await,
         Command::Verify(given) => Box::pin(given.run(cx)).await,
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,

@@ -46,6 +46,10 @@ pub(crate) fn of_value(field: &str, value: &str) -> Option<String> {
             let known = StrategyRegistry::default().get(value).err()?.known;
             did_you_mean(value, known.iter().map(|name| &**name))
         }
+        // `CST` is a time in China, in America and in Cuba.
+        "time_zone" if is_abbreviation(value) => Some(
+            "an abbreviation has several meanings; valid is a city, such as Asia/Shanghai".into(),
+        ),
         "time_zone" => {
             let known: Vec<String> = jiff::tz::db().available().map(|z| z.to_string()).collect();
             let city = |zone: &&String| {
@@ -58,6 +62,10 @@ pub(crate) fn of_value(field: &str, value: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+fn is_abbreviation(zone: &str) -> bool {
+    (2..=5).contains(&zone.len()) && zone.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 #[cfg(test)]
@@ -73,6 +81,13 @@ mod tests {
             ("time_zone", "shanghai", Some("did you mean Asia/Shanghai?")),
             ("time_zone", "\"xyz\"", None),
             ("cron", "\"ODEVTY\"", None),
+            (
+                "time_zone",
+                "\"CST\"",
+                Some(
+                    "an abbreviation has several meanings; valid is a city, such as Asia/Shanghai",
+                ),
+            ),
         ];
         for (field, value, expected) in rows {
             assert_eq!(of_value(field, value).as_deref(), expected, "{field} = {value}");

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use reg_center_sqlite::SqliteOptions;
@@ -108,10 +109,17 @@ impl RegistryFile {
         self.options.path()
     }
 
+    /// Returns true if the file exists. A file of no bytes is not a registry yet: to open it would
+    /// make it an empty one.
     pub(crate) fn exists(&self) -> Result<bool, Fault> {
-        self.path().try_exists().map_err(|error| {
-            Fault::refused(format!("{} cannot be examined: {error}", self.path().display()))
-        })
+        match self.path().metadata() {
+            Ok(metadata) => Ok(metadata.len() > 0),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => {
+                let path = self.path().display();
+                Err(Fault::refused(format!("{path} cannot be examined: {error}")))
+            }
+        }
     }
 }
 

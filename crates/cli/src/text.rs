@@ -137,6 +137,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| VALID.to_owned())
 }
 
+/// Parses a limit.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "valid is a whole number, from 1".to_owned())
+}
+
 pub(crate) fn job_name(text: &str) -> Result<JobName, String> {
     JobName::new(text).map_err(|error| error.to_string())
 }

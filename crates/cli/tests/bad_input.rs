@@ -51,6 +51,28 @@ fn command(folder: &Path, server: Option<&str>, words: &[&str]) -> Command {
     command
 }
 
+/// A forgotten value must not start a cluster of its own on each host.
+#[test]
+fn worker_refuses_variables_that_name_no_registry() {
+    let folder = tempfile::tempdir().unwrap();
+    let jobs = "[[jobs]]\nname='a'\nsharding_total_count=1\nscript={command='true'}\n";
+    std::fs::write(folder.path().join("good.toml"), jobs).unwrap();
+    let rows = [
+        ("EJOB_REGISTRY", "", "EJOB_REGISTRY is set, but empty; "),
+        ("EJOB_ZOOKEEPER", "", "EJOB_ZOOKEEPER is set, but empty; "),
+        ("EJOB_NAMESPACE", "", "EJOB_NAMESPACE is set, but empty; "),
+        ("ETCD_PASSWORD", "x", "ETCD_PASSWORD is given, but no registry; "),
+    ];
+    for (variable, value, expected) in rows {
+        let mut worker = command(folder.path(), None, &["worker", "good.toml"]);
+        let output = worker.env(variable, value).output().unwrap();
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{variable}: {error}");
+        assert!(error.starts_with(&format!("error: {expected}")), "{variable}: {error}");
+    }
+    assert!(!folder.path().join("state").exists(), "a registry file was created");
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
@@ -75,7 +97,9 @@ fn check(folder: &Path, server: Option<&str>, rows: &[Row<'_>]) {
             }
             _ => false,
         };
-        let is_silent = output.stdout.is_empty();
+        // A worker names its registry before it opens it.
+        let out = text(&output.stdout);
+        let is_silent = out.is_empty() || (out.starts_with("registry: ") && words[0] == "worker");
         let names_internals = INTERNALS.iter().any(|word| err.contains(word));
         if output.status.code() != Some(*code)
             || !is_expected
@@ -83,7 +107,6 @@ fn check(folder: &Path, server: Option<&str>, rows: &[Row<'_>]) {
             || !is_silent
             || names_internals
         {
-            let out = text(&output.stdout);
             wrong.push(format!("{case}: {:?}\n  {err}  {out}", output.status.code()));
         }
     }
@@ -116,6 +139,7 @@ fn wrong_command_line_is_one_error_line() {
     write("unnamed.toml", &at("zk://a"));
     write("placed.toml", &at("sqlite:placed.db"));
     write("empty.toml", &at(""));
+    write("blank.db", "");
     write("operator.toml", &script("true | cat"));
     let why = ["--why", "x"];
     let missing = "the following required arguments were not provided:";
@@ -238,7 +262,25 @@ fn wrong_command_line_is_one_error_line() {
             "no registry file",
             &["jobs", "--registry", "sqlite:gone.db"],
             4,
-            "there is no registry sqlite:gone.db; check --registry",
+            "there is no registry sqlite:gone.db: `ejob worker` creates it; or check --registry",
+        ),
+        (
+            "items to pause",
+            &["pause", "report", "--items", "3", "--why", "x"],
+            2,
+            "invalid value '3' for '--items <ITEMS>': servers are paused, and items are disabled: `ejob disable JOB --items 3`",
+        ),
+        (
+            "registry file of no bytes",
+            &["jobs", "--registry", "sqlite:blank.db"],
+            4,
+            "there is no registry sqlite:blank.db: `ejob worker` creates it; or check --registry",
+        ),
+        (
+            "parameters in an address of ZooKeeper",
+            &["jobs", "--registry", "zk://a/jobs?digest=u:secret"],
+            2,
+            "--registry: registry address (hidden): url is (hidden); valid: no parameters in a URL, _",
         ),
         (
             "no registry and no default file",
@@ -394,6 +436,12 @@ fn wrong_command_line_is_one_error_line() {
             &["cancel", "a", "--all"],
             2,
             "--why is missing; give a reason, such as cancel --why \"release 12\"",
+        ),
+        (
+            "no reason for a backfill",
+            &["backfill", "a", "--from", "2d", "--to", "1d"],
+            2,
+            "--why is missing; give a reason, such as backfill --why \"release 12\"",
         ),
         (
             "fire to cancel",
@@ -607,6 +655,24 @@ fn wrong_command_line_is_one_error_line() {
             "--history is missing; give it, such as --history sqlite:history.db, or set EJOB_HISTORY",
         ),
         (
+            "no history of output",
+            &["logs", "count"],
+            2,
+            "--history is missing; give it, such as --history sqlite:history.db, or set EJOB_HISTORY",
+        ),
+        (
+            "no file of a history of output",
+            &["logs", "count", "--history", "sqlite:gone.db"],
+            4,
+            "there is no history at gone.db; check --history",
+        ),
+        (
+            "source of output",
+            &["logs", "count", "--history", "sqlite:gone.db", "--stream", "out"],
+            2,
+            "invalid value 'out' for '--stream <WORD>'; [possible values: stdout, stderr, log, http]",
+        ),
+        (
             "no beginning of a verification",
             &["verify", "count", "--history", "sqlite:gone.db"],
             2,
@@ -786,6 +852,12 @@ fn wrong_command_line_is_one_error_line() {
             &format!("invalid value '0s' for '--drain <TIME>': {DURATION}"),
         ),
         (
+            "concurrency",
+            &["worker", "good.toml", "--max-concurrency", "0"],
+            2,
+            "invalid value '0' for '--max-concurrency <N>': valid is a whole number, from 1",
+        ),
+        (
             "session",
             &[
                 "worker",
@@ -833,7 +905,7 @@ fn wrong_command_line_is_one_error_line() {
 }
 
 /// A command line for each command that connects to the registry.
-const LINES: [&[&str]; 29] = [
+const LINES: [&[&str]; 30] = [
     &["jobs"],
     &["jobs", "--server", "10.0.0.1"],
     &["job", "a"],
@@ -845,6 +917,7 @@ const LINES: [&[&str]; 29] = [
     &["dump", "a"],
     &["trigger", "a"],
     &["rerun", "a"],
+    &["backfill", "a"],
     &["cancel", "a", "--all", "--why", "x"],
     &["pause", "a", "--why", "x"],
     &["resume", "a"],
@@ -1031,7 +1104,8 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
             "no namespace",
             &["jobs", "--namespace", "/jbos"],
             4,
-            "there is no namespace /jbos; check --namespace and --zookeeper",
+            "there is no namespace /jbos: its first worker, or `ejob create`, creates it; or check \
+             --namespace and --zookeeper",
         ),
         (
             "no credentials",
@@ -1053,6 +1127,7 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
         ("instances", &["instances", "--job", "b"], 4, none),
         ("trigger", &["trigger", "b"], 4, none),
         ("rerun", &["rerun", "b"], 4, none),
+        ("backfill", &["backfill", "b"], 4, none),
         ("cancel", &[&["cancel", "b", "--all"], &why[..]].concat(), 4, none),
         ("preview of a cancellation", &["cancel", "b", "--all", "--dry-run"], 4, none),
         ("pause", &[&["pause", "b"], &why[..]].concat(), 4, none),
@@ -1081,7 +1156,8 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
             "no namespace of 1.x",
             &["import", "--from-1x", "/gone"],
             4,
-            "there is no namespace /gone; check --namespace and --zookeeper",
+            "there is no namespace /gone: its first worker, or `ejob create`, creates it; or check \
+             --namespace and --zookeeper",
         ),
         (
             "no job of 1.x",
@@ -1095,6 +1171,18 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
             &["trigger", "a", "--items", "0-2"],
             4,
             "job a has no item 2; it has 2 items, counted from 0",
+        ),
+        (
+            "period of a backfill",
+            &["backfill", "a", "--from", "2024-02-02", "--to", "2024-02-01", "--dry-run"],
+            1,
+            "a backfill is not possible for job a: it has no schedule; `ejob trigger` runs it now",
+        ),
+        (
+            "backfill to cancel",
+            &["backfill", "a", "--cancel", "b", "--dry-run"],
+            4,
+            "job a has no backfill b; it has none",
         ),
         (
             "items to cancel",

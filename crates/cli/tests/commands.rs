@@ -203,6 +203,13 @@ async fn servers_and_items_are_paused_disabled_and_enabled() {
     assert!(why.contains("the item is disabled (disable items by anna at "), "{why}");
     let audit = world.ejob(&["audit", "report"]).await.done();
     assert_eq!(audit.lines().count(), 1 + 6, "{audit}");
+    let last = world.ejob(&["audit", "report", "--limit", "1"]).await.done();
+    let lines: Vec<_> = audit.lines().collect();
+    assert_eq!(
+        last.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect::<Vec<_>>(),
+        [lines[0], lines[6], "earlier changes exist: raise --limit"]
+            .map(|line| line.split_whitespace().collect::<Vec<_>>())
+    );
 }
 
 #[tokio::test]
@@ -240,6 +247,41 @@ async fn cancellation_says_that_nothing_runs() {
     assert_eq!((all.exit, &*all.out), (Exit::Partly, nothing), "{all:?}");
     let item = world.ejob(&signed(&["cancel", "report", "--item", "1"])).await;
     assert_eq!(item.out, "left alone: report, item 1: it does not run\n", "{item:?}");
+}
+
+#[tokio::test]
+async fn past_fires_are_previewed_run_and_listed() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let cron = ["config", "set", "report", "cron=0 0 6 * * ?", "time_zone=UTC"];
+    world.ejob(&signed(&cron)).await.done();
+    let period = ["backfill", "report", "--from", "2024-02-23", "--to", "2024-02-26"];
+    let none = world.ejob(&["backfill", "report"]).await.done();
+    assert_eq!(none, "job report has no backfills\n");
+    let preview = world.ejob(&[&period[..], &["--dry-run"]].concat()).await.done();
+    let expected = "fire 2024-02-23T06:00:00Z\nfire 2024-02-24T06:00:00Z\n\
+                    fire 2024-02-25T06:00:00Z\nwould do: report, job: backfill preview: 3 fires \
+                    from 2024-02-23T06:00:00Z to 2024-02-25T06:00:00Z, by items 0, 2, 2 at once\n\
+                    nothing was changed\n";
+    let some = ["--items", "0,2", "--concurrency", "2"];
+    let of_some = world.ejob(&[&period[..], &some, &["--dry-run"]].concat()).await.done();
+    assert_eq!(of_some, expected);
+    assert!(preview.contains("by all items, 1 at once"), "{preview}");
+
+    let line = signed(&[&period[..], &some, &["--wait", "50s"]].concat());
+    let output = world.ejob(&line).await.done();
+    assert!(output.starts_with("done: report, job: backfill "), "{output}");
+    assert!(output.ends_with("all items have ended 3 fires\n"), "{output}");
+    let list = world.ejob(&["backfill", "report", "--json"]).await.json();
+    let known = &list[0];
+    assert_eq!((&known["state"], &known["done"]), (&json!("done"), &json!(3)), "{list}");
+    assert_eq!((&known["items"], &known["by"]), (&json!([0, 2]), &json!("anna")), "{list}");
+    let table = world.ejob(&["backfill", "report"]).await.done();
+    assert!(table.contains("3/3") && table.contains("release 12"), "{table}");
+    let id = known["id"].as_str().unwrap();
+    let ended = world.ejob(&signed(&["backfill", "report", "--cancel", id])).await;
+    let left = format!("left alone: report, backfill {id}: it has ended\n");
+    assert_eq!((ended.exit, ended.out), (Exit::Partly, left));
 }
 
 #[tokio::test]
@@ -403,6 +445,60 @@ async fn removal_needs_a_confirmation() {
 }
 
 #[tokio::test]
+async fn history_keeps_the_changes_of_a_removed_job() {
+    let world = World::new();
+    let (first, second) = world.shared().await;
+    world.ejob(&["config", "set", "report", "description=daily", "--by", "anna"]).await.done();
+    for member in [first, second] {
+        support::within("leaving", member.scheduler.shutdown(support::PATIENCE)).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let history = format!("sqlite:{}", folder.path().join("h.db").display());
+    let store = ["--history", &*history];
+    let with = |words: &[&'static str]| [words, &store[..]].concat();
+
+    // A store that cannot be opened does not undo the removal, and the answer says so.
+    let audit = world.ejob(&with(&["audit", "report"])).await;
+    assert_eq!(audit.exit, Exit::Done, "{audit:?}");
+    assert!(
+        audit.err.contains("remark: without the history: there is no history at "),
+        "{audit:?}"
+    );
+    assert!(audit.out.contains("description: "), "{audit:?}");
+    let remove =
+        with(&["remove", "report", "--confirm", "report", "--why", "moved", "--by", "bob"]);
+    assert_eq!(world.ejob(&remove).await.done(), "done: report, job: removed\n");
+
+    let gone = world.ejob(&["audit", "report"]).await;
+    assert_eq!(gone.exit, Exit::NotFound, "{gone:?}");
+    let audit = world.ejob(&with(&["audit", "report", "--json"])).await.json();
+    let records = audit["records"].as_array().unwrap();
+    let last = &records.last().unwrap()["record"];
+    assert_eq!([&last["who"], &last["why"]], ["bob", "moved"], "{audit}");
+    let all = world.ejob(&with(&["audit"])).await.done();
+    assert!(all.contains("bob") && all.contains("moved"), "{all}");
+}
+
+#[tokio::test]
+async fn removal_reports_a_history_that_does_not_store_it() {
+    let world = World::new();
+    let (first, second) = world.shared().await;
+    for member in [first, second] {
+        support::within("leaving", member.scheduler.shutdown(support::PATIENCE)).await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("h.db");
+    std::fs::write(&file, "no database, and longer than the header of one".repeat(9)).unwrap();
+    let history = format!("sqlite:{}", file.display());
+    let remove = ["remove", "report", "--confirm", "report", "--history", &history];
+    let removed = world.ejob(&signed(&remove)).await;
+    assert_eq!((removed.exit, &*removed.out), (Exit::Done, "done: report, job: removed\n"));
+    let remark = "remark: the history does not have the audit record of the removal: ";
+    assert!(removed.err.contains(remark), "{removed:?}");
+    assert_eq!(world.stored("/report"), None);
+}
+
+#[tokio::test]
 async fn configuration_is_shown_compared_and_changed() {
     let world = World::new();
     let _members = world.shared().await;
@@ -435,6 +531,38 @@ async fn configuration_is_shown_compared_and_changed() {
     let next = ["next", "report", "-n", "2", "--after", "2024-02-29T12:00:00Z"];
     let next = world.ejob(&next).await.done();
     assert_eq!(next, "2024-03-01T09:00:00Z\n2024-03-02T09:00:00Z\n");
+}
+
+#[tokio::test]
+async fn start_rate_is_set_and_explains_a_wait() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let explained = world.ejob(&["explain", "start_rate"]).await.done();
+    assert!(explained.contains("start_rate") && explained.contains("10 in 1m"), "{explained}");
+    for (rate, valid) in [
+        ("often", "none, or a number of starts in a period, such as \"10 in 1m\""),
+        ("0 in 1h", "a number of starts in a period, such as \"10 in 1m\": 1 to 1000 in 1s to 24h"),
+    ] {
+        let field = format!("start_rate={rate}");
+        let bad = world.ejob(&["config", "set", "report", &field]).await;
+        assert_eq!(bad.exit, Exit::Usage, "{bad:?}");
+        for part in ["start_rate", rate, valid] {
+            assert!(bad.err.contains(part), "{part:?} in {bad:?}");
+        }
+    }
+    let set = world.ejob(&["config", "set", "report", "start_rate=2 in 1h"]).await.done();
+    assert!(set.contains("start_rate: none -> 2 in 1h"), "{set}");
+
+    world.ejob(&signed(&["trigger", "report", "--items", "0,1", "--wait", "50s"])).await.done();
+    world.ejob(&signed(&["trigger", "report", "--items", "2"])).await.done();
+    let why = world.ejob(&["why", "report", "2"]).await.done();
+    let waits =
+        "the job has reached its start rate (2 in 1h, start_rate); the next run may begin at ";
+    assert!(why.contains(waits), "{why}");
+    let of_item = world.ejob(&["why", "report", "2", "--json"]).await.json();
+    assert!(of_item.to_string().contains("2 in 1h"), "{of_item}");
+    let exported = world.ejob(&["config", "get", "report", "--json"]).await.json();
+    assert_eq!(exported["config"]["start_rate"], "2 in 1h", "{exported}");
 }
 
 #[tokio::test]

@@ -54,6 +54,21 @@ struct Served {
     lines: Vec<String>,
 }
 
+async fn get(host: &str, path: &str) -> (String, String) {
+    let exchange = async {
+        let mut stream = TcpStream::connect(host).await?;
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok::<_, std::io::Error>(answer)
+    };
+    let answer = within(path, exchange).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
+}
+
 impl Served {
     async fn start(folder: &Path, words: &[&str]) -> Self {
         Self::of(console(folder, &[words, &["--listen", "127.0.0.1:0"]].concat())).await
@@ -72,18 +87,7 @@ impl Served {
 
     /// Returns the status line with the headers, and the body.
     async fn get(&self, path: &str) -> (String, String) {
-        let exchange = async {
-            let mut stream = TcpStream::connect(&self.host).await?;
-            let request =
-                format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-            stream.write_all(request.as_bytes()).await?;
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).await?;
-            Ok::<_, std::io::Error>(answer)
-        };
-        let answer = within(path, exchange).await.unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), body.to_owned())
+        get(&self.host, path).await
     }
 
     /// Asks for a document until it is as wanted.
@@ -125,6 +129,50 @@ fn rows(jobs: &Value) -> &[Value] {
 
 fn names(jobs: &Value) -> Vec<&str> {
     rows(jobs).iter().map(|job| job["jobName"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn registries_of_the_command_line_are_served_with_their_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    create_registry(folder.path(), "a.db", "report").await;
+    create_registry(folder.path(), "b.db", "billing").await;
+    let both = ["--registries", "orders=sqlite:a.db", "--registries", "money=sqlite:b.db"];
+    let served =
+        Served::start(folder.path(), &[&both[..], &["--metrics-port", "0"]].concat()).await;
+    assert!(served.lines[1].starts_with("namespace orders: "), "{:?}", served.lines);
+    assert!(served.lines[2].starts_with("namespace money: "), "{:?}", served.lines);
+    let metrics = served.lines[3].strip_prefix("metrics: http://").unwrap();
+    let metrics = metrics.strip_suffix("/metrics").unwrap();
+    for (name, job) in [("orders", "report"), ("money", "billing")] {
+        let path = format!("/api/v1/namespaces/{name}/jobs");
+        served.until(&path, |found| names(found) == [job]).await;
+    }
+    let (head, text) = get(metrics, "/metrics").await;
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    for name in ["orders", "money"] {
+        let sample = format!("ejob_namespace_jobs{{registry=\"{name}\",state=\"NO_INSTANCE\"}} 1");
+        assert!(text.contains(&sample), "{text}");
+        let age = format!("ejob_namespace_data_age_seconds{{registry=\"{name}\"}} 0");
+        assert!(text.contains(&age), "{text}");
+    }
+    assert_eq!(text.matches("# TYPE ejob_namespace_jobs ").count(), 1, "{text}");
+    served.end().await;
+    for (words, expected) in [
+        (&["--registries", "a.db"][..], "valid is a name and an address, such as orders=zk://"),
+        (&["--registries", "a=memory:"], "memory: ends with its process"),
+        (&["--registries", "a=xy://z"], "xy"),
+        (
+            &["--registries", "a=sqlite:a.db", "--registries", "a=sqlite:b.db"],
+            "--registries: name \"a\" is given twice",
+        ),
+        (&["--registries", "a=sqlite:a.db", "--demo"], "cannot be used with"),
+    ] {
+        // Some of these errors are found after the console listens, so the port must be free.
+        let words = [words, &["--listen", "127.0.0.1:0"]].concat();
+        let (code, message) = refused(console(folder.path(), &words)).await;
+        assert_eq!(code, Some(2), "{message}");
+        assert!(message.contains(expected), "{words:?}: {message}");
+    }
 }
 
 #[tokio::test]

@@ -138,6 +138,8 @@ async fn why_names_recent_outages_with_their_reason() {
     let missing = world.ejob(&["why", "report", "--history", "sqlite:/no/such.db"]).await;
     assert_eq!((missing.exit, &*missing.out), (cli::Exit::Done, schedule), "{missing:?}");
     assert!(missing.err.starts_with("remark: no outages are shown: "), "{missing:?}");
+    let missing = ["why", "report", "--history", "sqlite:/no/such.db", "--json"];
+    assert_eq!(world.ejob(&missing).await.json()["outages"], serde_json::Value::Null);
 }
 
 #[tokio::test]

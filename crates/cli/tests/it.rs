@@ -11,6 +11,7 @@ mod history;
 mod init;
 #[cfg(target_os = "linux")]
 mod launched;
+mod logs;
 mod outages;
 mod readme;
 mod registries;

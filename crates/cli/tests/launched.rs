@@ -1,6 +1,5 @@
 //! Scripts that `ejob` launches for another program.
 
-#[expect(dead_code, reason = "the tests of job-types use the rest")]
 #[path = "../../job-types/tests/support/mod.rs"]
 mod stage;
 

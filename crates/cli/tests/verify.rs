@@ -13,7 +13,7 @@ use super::worker::{Worker, within};
 const JOBS: &str = r#"
 [[jobs]]
 name = "count"
-cron = "0/4 * * * * ?"
+cron = "0/10 * * * * ?"
 sharding_total_count = 2
 failover = true
 misfire = true
@@ -139,4 +139,14 @@ async fn each_fire_of_a_killed_worker_is_explained_and_a_deleted_one_is_found() 
     assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>()[..3], ["FIRE", "ITEM", "VERDICT"]);
     assert!(lines[1].starts_with(&row), "{row}: {text}");
     assert!(lines[2].contains(" run, 0 run twice, ") && lines[2].contains(", 1 unexplained, "));
+
+    let first_fire = verdicts.iter().filter(|it| it["fire"] == ran["fire"]);
+    for left in first_fire.filter(|it| it["item"] != ran["item"]) {
+        delete(&place.path("h.db"), left["fire"].as_str().unwrap(), left["item"].as_i64().unwrap());
+    }
+    let second = verdicts.iter().find(|it| it["fire"] != ran["fire"]).unwrap();
+    let output = place.run(&["verify", "count", "--from", &from, "--to", &to]).await;
+    let text = String::from_utf8(output.stdout).unwrap();
+    let hint = format!("`--from {}` leaves the fires before it out", time(second));
+    assert!(text.contains(&hint), "{hint}: {text}");
 }

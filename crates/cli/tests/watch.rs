@@ -189,6 +189,67 @@ async fn java(world: &World, name: &str, dialect: Dialect) -> reg_center::Memory
     session
 }
 
+/// Writes successes of both items of a Java job as ElasticJob does: in the time of its own zone.
+fn write_successes(path: &Path, job: &str, ended: jiff::Timestamp, zone: &str) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let ended = ended.in_tz(zone).unwrap().strftime("%Y-%m-%d %H:%M:%S").to_string();
+    for item in 0..2 {
+        let row = (
+            format!("{job}-{item}-{ended}"),
+            job,
+            format!("{job}@-@0,1@-@READY@-@10.0.0.1@-@7"),
+            item,
+            &ended,
+        );
+        let statement = "INSERT INTO JOB_EXECUTION_LOG (id, job_name, task_id, hostname, ip, sharding_item, \
+                         execution_source, is_success, start_time, complete_time) \
+                         VALUES (?1, ?2, ?3, 'h', '10.0.0.1', ?4, 'NORMAL_TRIGGER', 1, ?5, ?5)";
+        assert_eq!(connection.execute(statement, row).unwrap(), 1);
+    }
+}
+
+#[tokio::test]
+async fn successes_of_java_jobs_are_judged_by_a_history() {
+    let world = World::new();
+    let _fresh = java(&world, "fresh", Dialect::V3).await;
+    let _old = java(&world, "old", Dialect::V2).await;
+    let _silent = java(&world, "silent", Dialect::V3).await;
+    let folder = tempfile::tempdir().unwrap();
+    let (file, history) = (folder.path().join("watch.toml"), folder.path().join("h.db"));
+    std::fs::write(&file, "[[expect]]\njob = \"*\"\nmust_succeed_within = \"1h\"\n").unwrap();
+    let store = job_history::History::open(job_history::HistoryOptions::sqlite(&history)).await;
+    store.unwrap().close(super::support::PATIENCE).await.unwrap();
+    let (now, zone) = (jiff::Timestamp::now(), "Asia/Shanghai");
+    write_successes(&history, "fresh", now, zone);
+    write_successes(&history, "old", now - jiff::SignedDuration::from_hours(2), zone);
+
+    let url = format!("sqlite:{}", history.display());
+    let check = ["watch", file.to_str().unwrap(), "--check", "--json", "--history", &url];
+    let output = world.ejob(&[&check[..], &["--java-zone", zone]].concat()).await;
+    assert_eq!(output.exit.code(), 8, "{output:?}");
+    let found = output.json();
+    let states: Vec<[&str; 2]> = found["expectations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| [&row["job"], &row["state"]].map(|value| value.as_str().unwrap()))
+        .collect();
+    assert_eq!(states, [["fresh", "ok"], ["old", "violated"], ["silent", "unknown"]]);
+
+    let none = format!("sqlite:{}", folder.path().join("none.db").display());
+    let rows: [(&str, &[&str], i32, &str); 3] = [
+        (&url, &[], 2, "--history needs --java-zone"),
+        (&url, &["--java-zone", "Mars"], 2, "valid is the name of a time zone"),
+        (&none, &["--java-zone", zone], 4, "there is no history at "),
+    ];
+    for (url, more, code, expected) in rows {
+        let words = [&check[..3], &["--history", url], more].concat();
+        let output = world.ejob(&words).await;
+        assert_eq!(i32::from(output.exit.code()), code, "{output:?}");
+        assert!(output.err.contains(expected), "{output:?}");
+    }
+}
+
 #[tokio::test]
 async fn java_namespaces_are_judged_by_the_known_facts() {
     let world = World::new();

@@ -155,5 +155,10 @@ pub fn number_of(kind: &NodeKind) -> usize {
         NodeKind::Template => 33,
         NodeKind::FailoverRoot => 34,
         NodeKind::FormerConfigs => 35,
+        NodeKind::Waiting(_) => 36,
+        NodeKind::Progress(_) => 37,
+        NodeKind::Permit(_) => 38,
+        NodeKind::Backfills => 39,
+        NodeKind::Starts => 40,
     }
 }

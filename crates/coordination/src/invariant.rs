@@ -9,7 +9,7 @@
 use sharding::{InstanceId, ShardingItem};
 
 use crate::local::Local;
-use crate::plan::{Authority, Plan, Step};
+use crate::plan::{Authority, Data, Plan, Step};
 use crate::view::JobView;
 use crate::view::holder::HolderState;
 use crate::wire::NodeKind;
@@ -47,10 +47,11 @@ type OfPlan = fn(&Decision<'_>) -> bool;
 type OfRecord = fn(&Decision<'_>, &Change<'_>) -> bool;
 
 /// Invariants of each plan.
-const OF_PLANS: [(&str, OfPlan); 4] = [
+const OF_PLANS: [(&str, OfPlan); 5] = [
     ("S5: no item moves during a run", moves_idle_items),
     ("S8: a leader's write checks the term", leader_checks_term),
     ("S12: an instance leaves without runs, claims and calls", leaves_idle),
+    ("S20: runs of a job with a start rate begin with a record of their starts", records_starts),
     (
         "S13: a call of a stage has a later fire, or repeats a lost one, under a greater token",
         calls_once,
@@ -58,7 +59,7 @@ const OF_PLANS: [(&str, OfPlan); 4] = [
 ];
 
 /// Invariants of each record that a plan changes.
-const OF_RECORDS: [(&str, OfRecord); 9] = [
+const OF_RECORDS: [(&str, OfRecord); 11] = [
     ("S1: the token of an item never decreases, and a claim raises it", token_rises),
     ("S1a: the last fire of an item never decreases", last_fire_rises),
     ("S2: an instance claims items that it owns", claims_own_items),
@@ -68,6 +69,8 @@ const OF_RECORDS: [(&str, OfRecord); 9] = [
     ("S10: a claim checks that no operator has disabled the server", checks_server),
     ("S11: a claim checks the configuration that its record names", checks_configuration),
     ("S15: a run to be cancelled is not continued, and no other run ends as cancelled", cancels),
+    ("S17: a run of a limited job begins with a permit below the limit", takes_permit),
+    ("S17: the end of a run returns its permit", returns_permit),
 ];
 
 /// Returns the first promise that a decision breaks.
@@ -134,6 +137,40 @@ fn ends_own_or_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
 
 fn is_gone(decision: &Decision<'_>, item: ShardingItem, run: &Run) -> bool {
     decision.view.holder_state(decision.view.item(item), &run.holder) == HolderState::Gone
+}
+
+fn takes_permit(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let Some(run) = change.started() else { return true };
+    let limit = decision.view.config().and_then(|config| config.cluster_concurrency);
+    match (limit, run.permit) {
+        (None, None) => true,
+        (Some(limit), Some(permit)) => {
+            let creates = |step: &Step| step.node == NodeKind::Permit(permit) && !step.is_check();
+            permit < limit && decision.plan.steps.iter().any(creates)
+        }
+        (None, Some(_)) | (Some(_), None) => false,
+    }
+}
+
+/// The steps that begin runs mark their items as running.
+fn records_starts(decision: &Decision<'_>) -> bool {
+    let Some(rate) = decision.view.config().and_then(|config| config.start_rate) else {
+        return true;
+    };
+    let begins = |step: &Step| matches!(step.node, NodeKind::Running(_)) && step.is_create();
+    let logged = decision.plan.steps.iter().find_map(|step| match step.data() {
+        Some(Data::Starts(log)) => Some(log.total() <= rate.max),
+        _ => None,
+    });
+    !decision.plan.steps.iter().any(begins) || logged == Some(true)
+}
+
+fn returns_permit(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let ended = change.ended().filter(|run| run.holder == *decision.me);
+    let Some(permit) = ended.and_then(|run| run.permit) else { return true };
+    let here = decision.local.runs.get(change.item).and_then(|run| run.permit);
+    let deleted = || decision.plan.steps.iter().filter_map(Step::deleted);
+    here != Some(permit) || deleted().any(|node| *node == NodeKind::Permit(permit))
 }
 
 fn checks_configuration(decision: &Decision<'_>, change: &Change<'_>) -> bool {

@@ -18,6 +18,7 @@ mod view;
 mod wire;
 
 pub use coordinator::{Coordinator, Identity, Status};
+pub use duty::resharding::PlannedAssignment;
 pub use gap::{Gap, ScheduleLookup};
 pub use java::settings::{
     Dialect, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings,
@@ -25,6 +26,9 @@ pub use java::settings::{
 pub use local::Phase;
 pub use operator::OperatorStep;
 pub use protocol::audit::{AuditLog, AuditRecord};
+pub use protocol::backfill::{
+    Backfill, BackfillCancel, BackfillLog, MAX_BACKFILL_CONCURRENCY, MAX_BACKFILL_FIRES,
+};
 pub use protocol::cancel_request::CancelRequest;
 pub use protocol::command::{CancelItem, Command, InterruptReason, StartItem};
 pub use protocol::duty::Duty;
@@ -44,25 +48,35 @@ pub use protocol::job_event::{
     ClockDifference, DropReason, ItemRanges, JobEvent, MissReason, Outage,
 };
 pub use protocol::ledger::{
-    Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunKind, RunSource,
+    Backfilled, Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunKind,
+    RunSource,
 };
-pub use protocol::now::Now;
-pub use protocol::once::{OnceCall, OnceStage};
+pub use protocol::now::{LONGEST_SLEEP, Now};
+pub use protocol::once::{EndedFire, OnceCall, OnceStage};
+pub use protocol::progress::{
+    InvalidProgress, MAX_PROGRESS_MESSAGE_BYTES, Progress, ProgressRecord, RunWriter,
+};
 pub use protocol::request_parameter::{
     InvalidParameter, MAX_REQUEST_BYTES, MAX_REQUEST_PARAMETER_BYTES, RequestParameter,
 };
 pub use protocol::server_state::ServerState;
 pub use protocol::server_ttl::{DEFAULT_SERVER_TTL_SECONDS, MIN_SERVER_TTL_SECONDS, ServerTtl};
 pub use protocol::shortened::{MAX_SHOWN_BYTES, shortened};
+pub use protocol::start_rate::{
+    MAX_START_PERIOD_SECONDS, MAX_STARTS_IN_PERIOD, StartLog, StartRate,
+};
 pub use protocol::template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord};
 pub use protocol::unknown_fields::UnknownFields;
 pub use protocol::versioned::Versioned;
+pub use protocol::waiting_runs::WaitingRuns;
 pub use view::item::ItemView;
 pub use view::marks::{MarkHolder, MarksView, RunningMark};
+pub use view::permits::PermitView;
 pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
 pub use wire::latch::Latch;
 pub use wire::{
     ConfigError, DialectSign, FORMAT_VERSION, Layout, NodeKind, RUNTIME_INDEX, RecordError,
-    Removal, StrayNode, WATCH_STATE, decode_config, decode_ledger, decode_template,
-    dialect_of_config, encode_config, push_java_json,
+    Removal, RunWriteError, StrayNode, WATCH_STATE, decode_backfills, decode_config, decode_ledger,
+    decode_progress, decode_template, dialect_of_config, encode_config, encode_progress,
+    push_java_json,
 };

@@ -11,7 +11,8 @@ use crate::plan::Step;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::wire::{self, Layout, NodeKind};
 use crate::{
-    AuditLog, FireTime, FormerConfigs, JobConfig, Ledger, RequestParameter, ServerIp, ServerState,
+    AuditLog, BackfillLog, FireTime, FormerConfigs, JobConfig, Ledger, RequestParameter, ServerIp,
+    ServerState,
 };
 
 /// One check or write of an operator action. Each becomes one operation of a transaction, in the
@@ -74,6 +75,13 @@ pub enum OperatorStep {
     },
     /// Stores the configuration of a job that has none.
     AddConfig(Box<JobConfig>),
+    /// Stores the checkpoint of an item that has none.
+    AddCheckpoint {
+        /// The item.
+        item: ShardingItem,
+        /// The checkpoint, in the format of the job's code.
+        data: Bytes,
+    },
     /// Stores the class of the Java job in the root node of a 3.x job.
     SetClass {
         /// The class.
@@ -100,6 +108,13 @@ pub enum OperatorStep {
         ledger: Box<Ledger>,
         /// Version of its node.
         version: Version,
+    },
+    /// Replaces the log of backfills.
+    SetBackfills {
+        /// The new log.
+        log: BackfillLog,
+        /// Version of its node. `None` if it does not exist yet.
+        expect: Option<Version>,
     },
     /// Replaces the log of former configurations.
     SetFormerConfigs {
@@ -136,6 +151,7 @@ impl fmt::Display for OperatorStep {
             }
             Self::SetConfig { version, .. } => write!(f, "replace the configuration {version}"),
             Self::AddConfig(_) => f.write_str("store the configuration"),
+            Self::AddCheckpoint { item, .. } => write!(f, "store the checkpoint of item {item}"),
             Self::SetClass { class, .. } => write!(f, "store the class {class} in the root node"),
             Self::SettleBack { item, ledger, .. } => match ledger.last_fire {
                 Some(last) => write!(f, "set the last fire of item {item} back to {last}"),
@@ -148,6 +164,7 @@ impl fmt::Display for OperatorStep {
                     ledger.token
                 )
             }
+            Self::SetBackfills { .. } => f.write_str("store the backfill"),
             Self::SetFormerConfigs { .. } => f.write_str("keep the former configuration"),
             Self::SetAudit { .. } => f.write_str("record author and reason"),
         }
@@ -221,11 +238,17 @@ impl Layout {
             OperatorStep::AddConfig(config) => {
                 set(self.config_path(), None, wire::encode_config(config))
             }
+            OperatorStep::AddCheckpoint { item, data } => {
+                set(self.checkpoint_path(*item), None, data.clone())
+            }
             OperatorStep::SetClass { class, version } => set(self.root(), *version, class.clone()),
             OperatorStep::SettleBack { item, ledger, version }
             | OperatorStep::RequestCancel { item, ledger, version } => {
                 let path = self.path(&NodeKind::Ledger(*item));
                 set(path, Some(*version), wire::encode_ledger(ledger))
+            }
+            OperatorStep::SetBackfills { log, expect } => {
+                set(self.path(&NodeKind::Backfills), *expect, wire::encode_backfills(log))
             }
             OperatorStep::SetFormerConfigs { log, expect } => {
                 let path = self.path(&NodeKind::FormerConfigs);

@@ -21,7 +21,7 @@ pub struct LocalRun {
     pub(crate) source: RunSource,
     pub(crate) kind: RunKind,
     /// Its code was asked to end, because its record has a request to cancel it.
-    pub(crate) cancelling: bool,
+    pub cancelling: bool,
     /// The outcome; `None` while the job's code runs.
     pub outcome: Option<Outcome>,
     /// The reason why it did not succeed.
@@ -30,6 +30,8 @@ pub struct LocalRun {
     /// version.
     pub(crate) unseen_after: Option<Version>,
     pub(crate) marks: RunMarks,
+    /// Its permit, as long as it may exist.
+    pub(crate) permit: Option<u32>,
     /// True if its marks may be gone although the view still shows them: a commit that removes them
     /// may have succeeded, or its session has ended.
     pub(crate) may_be_unmarked: bool,
@@ -46,7 +48,7 @@ impl LocalRun {
     pub(crate) fn claimed(run: &Run, token: FencingToken, lasting: bool) -> Self {
         let marks = RunMarks::of_claim(run.source, lasting);
         let unmonitored = Self::unmonitored(run.holder.clone(), run.fire, run.source);
-        Self { token: Some(token), kind: run.kind, marks, ..unmonitored }
+        Self { token: Some(token), kind: run.kind, marks, permit: run.permit, ..unmonitored }
     }
 
     /// Returns an active run of an unmonitored job.
@@ -62,6 +64,7 @@ impl LocalRun {
             failure: None,
             unseen_after: None,
             marks: RunMarks::NONE,
+            permit: None,
             may_be_unmarked: false,
         }
     }
@@ -92,6 +95,7 @@ impl LocalRun {
     /// Records the end of the session. Other instances remove the marks that outlast it.
     pub(crate) fn lose_session(&mut self) {
         self.marks.lose_session();
+        self.permit = None;
         self.may_be_unmarked = true;
     }
 

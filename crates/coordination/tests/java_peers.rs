@@ -909,6 +909,44 @@ fn java_run_begun_before_announcement_is_not_repeated() {
     }
 }
 
+/// The Java instance leaves right after a short run, and another one announces the resharding. The
+/// mark of the run may begin and vanish in one batch, or without any instance seeing it.
+#[test]
+fn short_java_run_right_before_its_instance_leaves_is_not_repeated() {
+    for delivery in ["each change", "one batch", "only the end"] {
+        let config = job_of(6).with(|it| it.failover = false);
+        let mut cluster = Cluster::settled(1, &config);
+        let leaving = cluster.java_joins("10.0.9.1");
+        cluster.java_joins("10.0.9.2");
+        cluster.run_for(A_WHILE);
+        let owned_by = |cluster: &Cluster, id: &str| -> Vec<u32> {
+            (0..6).filter(|item| cluster.owner(*item).unwrap().as_str() == id).collect()
+        };
+        let left = owned_by(&cluster, leaving.id());
+        let own = owned_by(&cluster, cluster.id_of(FIRST).as_str());
+        let fire = cluster.fire();
+        cluster.run_for(Duration::from_millis(80));
+        cluster.end_all_runs();
+        left.iter().for_each(|item| cluster.java_starts_run(&leaving, *item));
+        match delivery {
+            "each change" => cluster.run_for(Duration::from_millis(5)),
+            "one batch" => {}
+            _ => cluster.lose_undelivered(FIRST),
+        }
+        left.iter().for_each(|item| cluster.java_ends_run(&leaving, *item));
+        cluster.java_crashes(&leaving);
+        cluster.create(NECESSARY, "");
+        if delivery == "one batch" {
+            cluster.deliver_together(FIRST);
+        }
+        cluster.run_for(A_WHILE);
+        let trace = cluster.trace();
+        assert_eq!(cluster.items_run_for(fire), own, "{delivery}: {left:?} ended\n{trace}");
+        let moved = left.iter().any(|item| cluster.owner(*item) == Some(cluster.id_of(FIRST)));
+        assert!(moved, "{delivery}: {left:?} stay with a lost instance\n{trace}");
+    }
+}
+
 /// A Java owner would repeat the item when it begins the postponed fire.
 #[test]
 fn item_run_for_postponed_fire_moves_to_java_after_that_fire() {

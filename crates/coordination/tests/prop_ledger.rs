@@ -61,7 +61,7 @@ fn apply(ledger: &Ledger, step: Step) -> Option<Ledger> {
             ledger.claim(&by(who), FireTime(fire), Some(FireTime(fire + 1)))
         }
         Step::Claim(_, RunSource::Misfire, who) => ledger.replay(&by(who), None),
-        Step::Claim(_, RunSource::Manual, who) => ledger.answer(&by(who)),
+        Step::Claim(_, RunSource::Manual | RunSource::Backfill, who) => ledger.answer(&by(who)),
         Step::Claim(fire, RunSource::Failover, who) => {
             ledger.catch_up(&by(who), FireTime(fire), None)
         }
@@ -69,6 +69,7 @@ fn apply(ledger: &Ledger, step: Step) -> Option<Ledger> {
             id: "r".into(),
             at: FireTime(2 * at + 1),
             parameter: None,
+            past_fire: None,
         }),
         Step::Disable(disabled) => ledger.with_disabled(disabled),
         Step::Cancel => {

@@ -18,6 +18,8 @@ pub use job_types;
 #[cfg(feature = "operations")]
 pub use operations;
 pub use reg_center;
+#[cfg(feature = "zookeeper")]
+pub use reg_center_zookeeper;
 pub use sharding;
 #[cfg(feature = "testkit")]
 pub use testkit;

@@ -41,6 +41,15 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// Browsers give pages the clipboard with HTTPS and on this machine only.
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText($(button.dataset.copy).textContent);
+    button.textContent = button.dataset.copied;
+  });
+}
+
 // Room for the other fields of a form with a file, in bytes.
 const RESERVE = 8192;
 

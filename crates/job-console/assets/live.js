@@ -249,15 +249,19 @@ function connect() {
   source.addEventListener("error", () => { disconnect(); retry(); });
 }
 
+let retrying;
 const FIRST_RETRY = SECOND / 4;
 const LAST_RETRY = 8 * SECOND;
 
 // The delays double, up to a bound. Pages choose different ones, so that a console that is back is
 // not asked by all of them at once.
+// The first attempt asks for the stream alone: a stream that was served ends after some minutes.
 function retry() {
   const longest = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** failed);
+  const again = failed === 0 ? connect : reconnect;
   failed += 1;
-  setTimeout(reconnect, longest * (1 + Math.random()) / 2);
+  clearTimeout(retrying);
+  retrying = setTimeout(again, longest * (1 + Math.random()) / 2);
 }
 
 // A page that leads elsewhere now, such as to the sign-in, is loaded again.

@@ -31,6 +31,18 @@ function leadsTo(page) {
   })
 }
 
+/**
+ * Opens a page; returns false if its object, such as an instance, has ended since the page was
+ * found.
+ */
+export async function opens(page, open) {
+  const known = page.faults.length
+  const response = await open()
+  if (response.status() !== 404) return true
+  page.faults.length = known
+  return false
+}
+
 /** Returns the addresses of at most a few pages of each kind, from the first page on. */
 export async function crawl(chromium, origin) {
   const page = await tab(chromium)

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { crawl } from './crawl.mjs'
+import { crawl, opens } from './crawl.mjs'
 import { PATIENCE, browser, operate, tab } from './harness.mjs'
 import { Namespace } from './registry.mjs'
 
@@ -132,9 +132,9 @@ test('each address, with its filters, gives the same page after a reload', async
   for (const address of await crawl(chromium, namespace.console.address)) {
     const end = performance.now() + PATIENCE
     for (;;) {
-      await page.goto(address)
+      if (!await opens(page, () => page.goto(address))) break
       const before = await shown()
-      await page.reload()
+      if (!await opens(page, () => page.reload())) break
       assert.equal(page.url(), address)
       const after = await shown()
       // The namespace still changes, for example when the session of a killed worker ends.

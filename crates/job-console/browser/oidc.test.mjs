@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { Ejob, browser, tab } from './harness.mjs'
+import { Ejob, PATIENCE, browser, tab } from './harness.mjs'
 import { startProvider } from './provider.mjs'
 
 const JOBS = `
@@ -71,14 +71,29 @@ after(async () => {
   await chromium?.close()
   await running?.end()
   await worker?.end()
-  provider?.server.closeAllConnections()
-  provider?.server.close()
+  await endProvider()
   await rm(folder, { recursive: true, force: true })
 })
+
+async function endProvider() {
+  if (!provider?.server.listening) return
+  provider.server.closeAllConnections()
+  provider.server.close()
+  await once(provider.server, 'close')
+}
 
 /** Submits the form of a page, and waits for the next page. */
 async function submit(page, selector = 'button[type=submit]') {
   await Promise.all([page.waitForNavigation(), page.click(selector)])
+}
+
+/** Fills in the pages of the provider: a login with any password, and the consent. */
+async function signInAtProvider(page, user) {
+  assert.ok(page.url().startsWith(`${provider.issuer}/interaction/`), page.url())
+  await page.type('[name=login]', user)
+  await page.type('[name=password]', 'any')
+  await submit(page)
+  await submit(page)
 }
 
 test('a user of a provider signs in, acts under the own name, and signs out', async () => {
@@ -87,12 +102,7 @@ test('a user of a provider signs in, acts under the own name, and signs out', as
   assert.match(page.url(), /\/ejob\/sign-in\?next=/)
   assert.equal(await page.$eval('main a.button', (link) => link.innerText), 'Sign in with Acme')
   await submit(page, 'main a.button')
-  // The pages of the provider: a login with any password, and the consent.
-  assert.ok(page.url().startsWith(`${provider.issuer}/interaction/`), page.url())
-  await page.type('[name=login]', 'anna')
-  await page.type('[name=password]', 'any')
-  await submit(page)
-  await submit(page)
+  await signInAtProvider(page, 'anna')
   assert.equal(page.url(), `${address}/n/orders/jobs/count`)
   assert.match(await page.$eval('.who summary', (menu) => menu.innerText), /^anna/)
 
@@ -119,3 +129,46 @@ test('a user of a provider signs in, acts under the own name, and signs out', as
   assert.deepEqual(page.faults.filter((fault) => !isOfProvider(fault)), [])
   await page.close()
 })
+
+/** Signs in in a browser of its own, which no session has, and returns where that ends. */
+async function signIn(user) {
+  const context = await chromium.createBrowserContext()
+  const page = await context.newPage()
+  await page.goto(`${address}/n/orders`)
+  await submit(page, 'main a.button')
+  await signInAtProvider(page, user)
+  const end = { address: page.url(), text: await page.$eval('main', (main) => main.innerText) }
+  await page.goto(`${address}/n/orders`)
+  end.isSignedIn = !page.url().includes('/sign-in')
+  await context.close()
+  return end
+}
+
+test('a token with a key that the provider has rotated in is accepted', async () => {
+  assert.equal((await signIn('bob')).address, `${address}/n/orders`)
+  const { port } = provider.server.address()
+  await endProvider()
+  provider = await startProvider(`${address}/sign-in/oidc/callback`, port)
+  // The console fetches keys at most once in ten seconds, and has fetched some when it started.
+  const until = Date.now() + PATIENCE
+  let end = await signIn('bob')
+  while (!end.isSignedIn && Date.now() < until) end = await signIn('bob')
+  assert.equal(end.address, `${address}/n/orders`)
+})
+
+const seconds = Date.now() / 1000
+for (const [name, claims] of [
+  ['for another sign-in', { nonce: 'of-another' }],
+  ['for another client', { aud: 'another' }],
+  ['of another provider', { iss: 'http://localhost:1' }],
+  ['that has expired', { iat: Math.floor(seconds) - 7200, exp: Math.floor(seconds) - 3600 }],
+]) {
+  test(`a token ${name} is refused`, async () => {
+    provider.claims = claims
+    const { text, isSignedIn } = await signIn('eve')
+    assert.match(text, /The identity provider's answer is not valid/)
+    assert.equal(isSignedIn, false)
+    provider.claims = {}
+    assert.equal((await signIn('eve')).isSignedIn, true)
+  })
+}

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { violations } from './axe.mjs'
 import { Console, browser, tab, usersFile } from './harness.mjs'
 
 const PASSWORD = 'correct horse battery'
@@ -57,5 +58,21 @@ test('an operation after the end of the session leads to the sign-in', async () 
   await page.click('a[href*="act/resume"], a[href*="act/pause"]')
   await signIn(page)
   assert.match(page.url(), /\/n\/demo\/jobs\/newsletter/)
+  await page.close()
+})
+
+for (const language of ['en', 'zh']) test(`the sign-in in ${language} passes the accessibility rules, also after a wrong password`, async () => {
+  const page = await tab(chromium)
+  await page.setExtraHTTPHeaders({ 'accept-language': language })
+  await page.deleteCookie(...(await page.cookies(running.address)))
+  await page.goto(`${running.address}/n/demo`)
+  await page.waitForSelector('input[type=password]')
+  const findings = await violations(page)
+  await page.type('input[autocomplete=username]', 'anna')
+  await page.type('input[type=password]', 'a wrong password')
+  await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+  findings.push(...await violations(page))
+  assert.equal(await page.$eval('html', (html) => html.lang.slice(0, 2)), language)
+  assert.deepEqual(findings, [])
   await page.close()
 })

@@ -144,12 +144,20 @@ impl Alerts {
     ///
     /// Without a watcher in this process, these are the stored violations and the silences.
     pub(crate) fn rows(&self, now: Timestamp) -> Vec<Row> {
+        self.select(now, |_| true)
+    }
+
+    /// Returns the known expectations of the jobs that are meant.
+    fn select(&self, now: Timestamp, is_meant: impl Fn(&str) -> bool) -> Vec<Row> {
         let judged = self.running().map(WatchView::assessments).unwrap_or_default();
         let mut rows: BTreeMap<(String, ConditionKind), Row> = BTreeMap::new();
-        for row in judged.into_iter().map(Row::of) {
+        for row in judged.into_iter().map(Row::of).filter(|row| is_meant(&row.job)) {
             rows.insert((row.job.clone(), row.expectation), row);
         }
         for found in self.stored.violations() {
+            if !is_meant(found.job.as_str()) {
+                continue;
+            }
             let key = (found.job.to_string(), found.expectation);
             // Without a watcher, the end of a violation says no more about the expectation.
             let is_shown = rows.contains_key(&key) || !found.is_over;
@@ -165,6 +173,9 @@ impl Alerts {
             row.reported = found.reported;
         }
         for silenced in self.stored.silences(now) {
+            if !is_meant(silenced.job.as_str()) {
+                continue;
+            }
             for silence in silenced.silences {
                 let (job, kind) = (silenced.job.as_str(), silence.expectation);
                 let row = rows.entry((job.to_owned(), kind));
@@ -177,8 +188,8 @@ impl Alerts {
 
     /// Returns the violated expectations of a job.
     pub(crate) fn violated_of(&self, job: &str, now: Timestamp) -> Vec<Row> {
-        let mut rows = self.rows(now);
-        rows.retain(|row| row.job == job && row.state == Standing::Violated);
+        let mut rows = self.select(now, |name| name == job);
+        rows.retain(|row| row.state == Standing::Violated);
         rows
     }
 

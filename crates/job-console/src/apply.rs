@@ -24,9 +24,10 @@ pub(crate) const INVALID_FILE: &str = "invalid-job-file";
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeclaringFile {
     /// Name, which ends in `.toml`, `.yaml` or `.yml`.
-    #[schema(example = "jobs.toml", max_length = 255)]
+    #[schema(example = "jobs.toml")]
     pub(crate) name: String,
-    /// Content, as `ejob worker` reads it.
+    /// Content, as `ejob worker` reads it. It must not name files to read. Only the configurations
+    /// are checked, not the values of `script`, `http` and `error_handlers`.
     #[schema(example = "[[jobs]]\nname = \"report\"\nsharding_total_count = 3\nstored = true\n")]
     pub(crate) text: String,
 }
@@ -74,6 +75,11 @@ pub(crate) async fn plan(
         caller.check(Permission::Remove, Some(&removal.job))?;
     }
     Ok(planned)
+}
+
+/// Parses the name of a set of files.
+pub(crate) fn owner(text: &str) -> Result<Owner, String> {
+    Owner::parse(text).map_err(|valid| format!("owner is {text:?}; valid are {valid}"))
 }
 
 fn configs(files: &[DeclaringFile]) -> Result<Vec<JobConfig>, String> {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRef, Request};
+use axum::http::Method;
+use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use axum::{Router, middleware};
 use job_history::History;
@@ -10,6 +12,7 @@ use job_watch::WatchView;
 use reg_center::RegistryCenter;
 
 use crate::access::{self, Access, Caller};
+use crate::metrics::Metrics;
 use crate::mount::Prefix;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::routes::{Routes, Rule};
@@ -138,6 +141,12 @@ impl Console {
         Ok(self)
     }
 
+    /// Returns the metrics of the namespaces that were added.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        Metrics::of(self.namespaces.all().cloned().collect())
+    }
+
     /// Sets the ways to sign in. The default is [`Access::open`] with the name `console`.
     #[must_use]
     pub fn access(mut self, access: Access) -> Self {
@@ -174,7 +183,12 @@ impl Console {
             streams: pages::Streams::default(),
         };
         let (router, document, _) = routes.split();
-        let router = api::finish(router, &document);
+        let signing = api::Signing {
+            prefix: &shared.prefix,
+            is_open: shared.access.is_open(),
+            cookie: access::session_name(&shared.prefix),
+        };
+        let router = api::finish(router, &document, &signing);
         let answers = Arc::new(changes::Answers::default());
         let identify = middleware::from_fn_with_state(shared.clone(), access::identify);
         router
@@ -192,7 +206,17 @@ pub(crate) fn routes() -> Routes {
     access::add_routes(pages::add(api::routes())).public("/health", get(health::health))
 }
 
-async fn not_found(_: Caller, request: Request) -> problem::Problem {
-    let detail = format!("{} is no address of this console", request.uri().path());
-    problem::Problem::not_found("no-such-address", detail)
+/// Answers a request that no route has. An address with a slash too many is the one without it.
+async fn not_found(_: Caller, request: Request) -> Response {
+    let (path, query) = (request.uri().path(), request.uri().query());
+    if matches!(*request.method(), Method::GET | Method::HEAD)
+        && let Some(last) = path.strip_suffix('/').and_then(|path| path.rsplit('/').next())
+        && !last.is_empty()
+    {
+        // Relative, because the path lacks the prefix below which the console is mounted.
+        let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+        return Redirect::permanent(&format!("../{last}{query}")).into_response();
+    }
+    let detail = format!("{path} is no address of this console");
+    problem::Problem::not_found("no-such-address", detail).into_response()
 }

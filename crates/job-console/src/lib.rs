@@ -4,6 +4,7 @@ mod access;
 mod alerts;
 mod api;
 mod apply;
+mod audit_copy;
 mod bulk;
 mod changes;
 mod console;
@@ -11,13 +12,16 @@ mod findings;
 #[cfg(test)]
 mod findings_tests;
 mod health;
+mod metrics;
 mod mount;
 mod namespaces;
 mod pages;
 mod problem;
+mod requests;
 mod routes;
 mod selection;
 mod server;
+mod statuses;
 mod transfer;
 mod zones;
 
@@ -27,6 +31,7 @@ pub use access::{
     Access, AccessError, Caller, PasswordError, Permission, Proxy, Role, hash_password, new_token,
 };
 pub use console::{Console, SetupError};
+pub use metrics::Metrics;
 pub use mount::{InvalidPrefix, Prefix};
 pub use routes::Rule;
 pub use server::{Limits, Server, UnfinishedChanges};

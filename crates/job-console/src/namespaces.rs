@@ -76,7 +76,9 @@ pub(crate) struct Namespaces(BTreeMap<String, Arc<Namespace>>);
 
 impl Namespaces {
     pub(crate) fn add(&mut self, namespace: Namespace) {
-        self.0.insert(namespace.name.clone(), Arc::new(namespace));
+        let namespace = Arc::new(namespace);
+        crate::audit_copy::follow(&namespace);
+        self.0.insert(namespace.name.clone(), namespace);
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {

@@ -91,6 +91,8 @@ fn status_of(error: &Error) -> (StatusCode, &'static str) {
         Error::Name(_) | Error::NothingNamed => (StatusCode::BAD_REQUEST, "invalid-name"),
         Error::InvalidAuthorOrReason { .. } => (StatusCode::BAD_REQUEST, "invalid-reason"),
         Error::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-configuration"),
+        Error::InvalidBackfill { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-backfill"),
+        Error::BackfillInProgress { .. } => (StatusCode::CONFLICT, "backfill-in-progress"),
         Error::ParameterTooLarge { .. } => {
             (StatusCode::UNPROCESSABLE_ENTITY, "parameter-too-large")
         }

@@ -1,6 +1,7 @@
-//! Selection of jobs by name, as an address or a form has it.
+//! Selection of jobs and servers by name, as an address or a form has it.
 
 use job_watch::JobPattern;
+use operations::{Scope, ServerPattern};
 
 /// Job names and patterns, separated by commas. `*` stands for any text, also for a comma.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,13 @@ impl Selection {
         let patterns = self.0.as_deref();
         patterns.is_none_or(|patterns| patterns.iter().any(|pattern| pattern.matches(job)))
     }
+}
+
+/// Returns the servers of all jobs whose address matches a pattern, or the fault of the pattern.
+pub(crate) fn servers_of_all_jobs(text: &str) -> Result<Scope, String> {
+    let pattern = ServerPattern::parse(text)
+        .map_err(|valid| format!("servers is {text:?}; valid is {valid}"))?;
+    Ok(Scope::matching(None, pattern))
 }
 
 #[cfg(test)]

@@ -137,6 +137,41 @@ async fn runs_are_cancelled_after_a_preview() {
 }
 
 #[tokio::test]
+async fn past_fires_run_again_after_a_preview() {
+    let site = Site::populated().await;
+    let path = "jobs/report/backfills";
+    let configuration = format!("{BASE}/jobs/report/configuration");
+    let tag = site.get(&configuration).await.ok().header("etag").unwrap().to_owned();
+    let body = json!({ "fields": { "cron": "0 0 6 * * ?" }, "reason": "test" }).to_string();
+    site.change(Method::PUT, &configuration, &[("if-match", &*tag)], &body).await.ok();
+
+    let period = json!({ "from": "2024-02-01T00:00:00Z", "to": "2024-02-03T00:00:00Z" });
+    let with = |more: Value| {
+        let mut body = period.clone();
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let preview = post(&site, path, with(json!({ "dry_run": true }))).await.ok();
+    assert_eq!(preview.body["fires"].as_array().unwrap().len(), 2, "{}", preview.body);
+    assert_eq!(site.get(&format!("{BASE}/{path}")).await.ok().body, json!([]));
+    let got = post(&site, path, with(json!({ "items": [0], "reason": "test" }))).await.ok();
+    assert_eq!(got.body["report"]["records"][0]["act"], "backfill", "{}", got.body);
+    let id = got.body["id"].as_str().unwrap().to_owned();
+    let ended = |got: &Got| got.body[0]["state"] == "done" && got.body[0]["id"] == *id;
+    site.until(&format!("{BASE}/{path}"), ended).await;
+
+    let cancel = format!("{path}/{id}/cancel");
+    let left = post(&site, &cancel, json!({ "dry_run": true })).await.ok();
+    assert_eq!(left.body["report"]["left"][0]["what"], "it has ended", "{}", left.body);
+    let unknown = format!("{path}/b/cancel");
+    post(&site, &unknown, json!({ "reason": "test" })).await.problem(404, "no-such-target");
+    let detail = post(&site, path, with(json!({ "concurrency": 17, "reason": "test" }))).await;
+    let detail = detail.problem(422, "invalid-backfill");
+    assert!(detail.starts_with("concurrency is 17; valid is"), "{detail}");
+    post(&site, path, with(json!({}))).await.problem(400, "invalid-reason");
+}
+
+#[tokio::test]
 async fn states_of_requested_runs_are_returned_after_a_wait() {
     let site = Site::populated().await;
     let body = json!({ "wait_seconds": 60, "reason": "test" });
@@ -171,6 +206,90 @@ async fn drain_lists_the_items_that_still_run() {
     let body = json!({ "mode": "pause", "wait_seconds": 60, "reason": "test" });
     let got = post(&site, path, body).await.ok();
     assert_eq!((&got.body["complete"], &got.body["running"]), (&json!(true), &json!([])));
+}
+
+#[tokio::test]
+async fn server_is_drained_of_all_its_jobs() {
+    let site = Site::populated().await;
+    let path = "servers/10.0.0.1/drain";
+    let body = json!({ "wait_seconds": 0, "reason": "test" });
+    let got = post(&site, path, body).await.ok();
+    let server = "server 10.0.0.1".to_owned();
+    assert_eq!(
+        done(&got),
+        [("long".to_owned(), server.clone()), ("report".to_owned(), server)],
+        "{}",
+        got.body
+    );
+    assert_eq!(got.body["report"]["records"][0]["act"], "drain");
+    let complete = |got: &Got| -> Vec<bool> {
+        let jobs = got.body["jobs"].as_array().unwrap();
+        jobs.iter().map(|job| job["complete"].as_bool().unwrap()).collect()
+    };
+    assert!(!complete(&got)[0], "runs of the job long do not end by themselves: {}", got.body);
+    site.release.notify_waiters();
+    let body = json!({ "wait_seconds": 60, "reason": "test" });
+    let got = post(&site, path, body.clone()).await.ok();
+    assert_eq!(complete(&got), [true, true], "{}", got.body);
+    post(&site, "servers/10.0.0.77/drain", body).await.problem(404, "no-such-server");
+}
+
+#[tokio::test]
+async fn outcome_of_a_request_is_read_later() {
+    let site = Site::populated().await;
+    let got = post(&site, "jobs/report/run", json!({ "reason": "month end" })).await.ok();
+    let id = got.body["request"]["id"].as_str().unwrap().to_owned();
+    let path = format!("{BASE}/jobs/report/requests/{id}");
+    let is_over = |got: &Got| {
+        let items = got.body["items"].as_array().unwrap();
+        items.iter().all(|item| item["progress"] == "succeeded" || item["progress"] == "failed")
+    };
+    let got = site.until(&path, is_over).await;
+    let (first, second) = (&got.body["items"][0], &got.body["items"][1]);
+    assert_eq!((&first["item"], &first["progress"]), (&json!(0), &json!("succeeded")));
+    assert_eq!((&second["progress"], &second["outcome"]), (&json!("failed"), &json!("failed")));
+    assert!(second["failure"].as_str().unwrap().contains("the disk is full"), "{}", got.body);
+    assert_eq!((&got.body["why"], &got.body["incomplete"]), (&json!("month end"), &json!(false)));
+    // Other audited changes are no requests.
+    let pause = post(&site, "jobs/report/pause", json!({ "reason": "test" })).await.ok();
+    let other = pause.body["report"]["records"][0]["id"].as_str().unwrap().to_owned();
+    for id in [&*other, "nope"] {
+        let got = site.get(&format!("{BASE}/jobs/report/requests/{id}")).await;
+        let detail = got.problem(404, "no-such-request").to_owned();
+        assert!(detail.contains(&format!("{id:?}")), "{detail}");
+    }
+}
+
+#[tokio::test]
+async fn dry_run_of_a_configuration_changes_nothing() {
+    let site = Site::empty().await;
+    site.add_idle(&["a"]).await;
+    let path = format!("{BASE}/jobs/a/configuration");
+    let restore = format!("{path}/restore");
+    let tag = async || site.get(&path).await.ok().header("etag").unwrap().to_owned();
+    let (before, writes) = (tag().await, site.counting.writes());
+    let fields = json!({ "cron": "0 0 4 * * ?" });
+    let dry = json!({ "fields": fields, "dry_run": true }).to_string();
+    let put = async |tag: &str, body: &str| {
+        site.change(Method::PUT, &path, &[("if-match", tag)], body).await
+    };
+    let got = put(&before, &dry).await.ok();
+    assert_eq!(got.body["changes"][0]["field"], "cron");
+    assert_eq!(got.body["report"]["records"], json!([]));
+    assert_eq!((tag().await, site.counting.writes()), (before.clone(), writes));
+    put("\"999\"", &dry).await.problem(412, "stale-configuration");
+    let bad = json!({ "fields": { "cron": "every day" }, "dry_run": true }).to_string();
+    put(&before, &bad).await.problem(422, "invalid-configuration");
+    let unsigned = json!({ "fields": fields }).to_string();
+    put(&before, &unsigned).await.problem(400, "invalid-reason");
+    put(&before, &json!({ "fields": fields, "reason": "test" }).to_string()).await.ok();
+    let is_written = |got: &Got| got.header("etag") != Some(&before);
+    let after = site.until(&path, is_written).await.header("etag").unwrap().to_owned();
+    let writes = site.counting.writes();
+    let dry = json!({ "index": 1, "dry_run": true }).to_string();
+    let got = site.change(Method::POST, &restore, &[("if-match", &after)], &dry).await.ok();
+    assert_eq!(got.body["changes"][0]["field"], "cron");
+    assert_eq!((tag().await, site.counting.writes()), (after, writes));
 }
 
 #[tokio::test]

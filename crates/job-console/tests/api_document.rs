@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use axum::http::Method;
-use job_console::Console;
+use axum::body::Body;
+use axum::http::{Method, Request};
+use http_body_util::BodyExt as _;
+use job_console::{Access, Console};
 use serde_json::{Value, json};
+use tower::ServiceExt as _;
 
 use crate::api_reads::READS;
 use crate::schema::faults;
@@ -73,6 +76,37 @@ async fn document_describes_each_operation() {
         assert_eq!(has_key, method != "GET", "{id}");
         assert_eq!(entry.get("requestBody").is_some(), method != "GET", "{id}");
     }
+}
+
+#[tokio::test]
+async fn document_says_where_the_api_is_and_how_callers_are_identified() {
+    let site = Site::empty().await;
+    let document = document(&site).await;
+    assert_eq!(document["servers"], json!([{ "url": "/" }]));
+    let schemes = &document["components"]["securitySchemes"];
+    assert_eq!(schemes["token"]["scheme"], "bearer");
+    assert_eq!(
+        (&schemes["session"]["in"], &schemes["session"]["name"]),
+        (&json!("cookie"), &json!("ejob-session"))
+    );
+    // The console of the test needs no sign-in.
+    assert_eq!(document["security"], json!([{ "token": [] }, { "session": [] }, {}]));
+    let start = site.get("/api/v1").await.ok().body;
+    assert_eq!(start["document"], "/api/v1/openapi.json");
+    site.get(start["namespaces"].as_str().unwrap()).await.ok();
+}
+
+#[tokio::test]
+async fn document_of_a_console_with_sign_in_below_a_prefix_has_both() {
+    let console = Console::new().access(Access::sign_in()).prefix("/tools/ejob".parse().unwrap());
+    let request = Request::get("/api/v1/openapi.json").body(Body::empty()).unwrap();
+    let response = console.router().oneshot(request).await.unwrap();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let document: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(document["servers"], json!([{ "url": "/tools/ejob/" }]));
+    assert_eq!(document["security"], json!([{ "token": [] }, { "session": [] }]));
+    let name = &document["components"]["securitySchemes"]["session"]["name"];
+    assert_eq!(name, "ejob-session.tools.ejob");
 }
 
 #[tokio::test]
@@ -156,11 +190,18 @@ async fn answers_match_the_document() {
         ("jobs/report/rerun-failed", reason.clone(), 200),
         ("jobs/long/cancel", json!({ "items": [0], "dry_run": true }), 200),
         ("jobs/long/cancel", json!({ "reason": "test" }), 400),
+        (
+            "jobs/report/backfills",
+            json!({ "from": "2024-02-01T00:00:00Z", "to": "2024-02-02T00:00:00Z", "dry_run": true }),
+            200,
+        ),
+        ("jobs/report/backfills/b/cancel", reason.clone(), 404),
         ("jobs/java-3/pause", reason.clone(), 200),
         ("jobs/java-3/resume", reason.clone(), 200),
         ("jobs/report/items/disable", json!({ "reason": "test", "items": [0] }), 200),
         ("jobs/report/items/disable", json!({ "reason": "test" }), 422),
         ("servers/10.0.0.9/disable", reason.clone(), 200),
+        ("servers/10.0.0.1/drain", json!({ "reason": "test", "wait_seconds": 0 }), 200),
         ("jobs/long/servers/10.0.0.1/drain", json!({ "reason": "test", "wait_seconds": 0 }), 200),
         ("bulk/enable", json!({ "filter": filter, "dry_run": true }), 200),
         ("bulk/enable", json!({ "filter": filter, "digest": "0", "reason": "test" }), 409),
@@ -175,8 +216,16 @@ async fn answers_match_the_document() {
         assert_eq!(got.status, status, "{path} {}", got.body);
         check(&document, &all, "POST", &path, &got);
     }
+    let record = site.get(&format!("{BASE}/jobs/report/audit")).await.ok();
+    let is_request = |row: &&Value| row["act"] == "trigger";
+    let id = record.rows().iter().find(is_request).unwrap()["id"].as_str().unwrap().to_owned();
+    let path = format!("{BASE}/jobs/report/requests/{id}");
+    check(&document, &all, "GET", &path, &site.get(&path).await.ok());
     let path = format!("{BASE}/jobs/report/configuration");
     let tag = site.get(&path).await.ok().header("etag").unwrap().to_owned();
+    let dry = json!({ "fields": { "description": "d" }, "dry_run": true }).to_string();
+    let got = site.change(Method::PUT, &path, &[("if-match", &tag)], &dry).await.ok();
+    check(&document, &all, "PUT", &path, &got);
     let body = json!({ "fields": { "description": "d" }, "reason": "test" }).to_string();
     for (headers, status) in [(&[("if-match", &*tag)][..], 200), (&[], 428)] {
         let got = site.change(Method::PUT, &path, headers, &body).await;

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use crate::support::{BASE, DEADLINE, Got, Site, within};
 
 /// Paths of all reads from the read model, for the populated site.
-pub(crate) const READS: [&str; 33] = [
+pub(crate) const READS: [&str; 35] = [
     "",
     "/jobs",
     "/jobs?status=FAILING&text=rep&server=10.0.0.1",
+    "/jobs?status=LATE",
+    "/jobs?status=ATTENTION",
     "/jobs/report",
     "/jobs/java-2",
     "/jobs/damaged",

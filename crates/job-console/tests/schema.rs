@@ -101,8 +101,11 @@ impl<'a> Checker<'a> {
             "const" => rule == value,
             "minimum" => number.is_none_or(|number| number >= rule.as_f64().unwrap()),
             "maximum" => number.is_none_or(|number| number <= rule.as_f64().unwrap()),
+            "maxItems" => value.as_array().is_none_or(|a| a.len() as u64 <= rule.as_u64().unwrap()),
             "minItems" => value.as_array().is_none_or(|a| a.len() as u64 >= rule.as_u64().unwrap()),
-            "uniqueItems" | "propertyNames" | "minLength" | "maxLength" => true,
+            "minLength" => length(value).is_none_or(|length| length >= rule.as_u64().unwrap()),
+            "maxLength" => length(value).is_none_or(|length| length <= rule.as_u64().unwrap()),
+            "uniqueItems" | "propertyNames" => true,
             "additionalProperties" => rule == &Value::Bool(false),
             "format" => is_format(rule.as_str().unwrap(), value),
             _ if NOTES.contains(&keyword) => true,
@@ -130,6 +133,11 @@ impl<'a> Checker<'a> {
         }
         is_closed && !schema.get("additionalProperties").is_some_and(Value::is_object)
     }
+}
+
+/// Returns the number of characters of a text.
+fn length(value: &Value) -> Option<u64> {
+    value.as_str().map(|text| text.chars().count() as u64)
 }
 
 fn is_of(kind: &Value, value: &Value) -> bool {

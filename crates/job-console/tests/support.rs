@@ -182,7 +182,13 @@ impl Site {
     /// Starts a console over jobs of all kinds: `report` (Rust, item 1 fails), `long` (Rust, runs),
     /// `java-2` (2.1.5), `java-3` (3.x), `damaged` (unreadable) and `left` (no configuration).
     pub(crate) async fn populated() -> Self {
-        let mut site = Self::empty().await;
+        Self::populated_with(None).await
+    }
+
+    /// Starts a console as [`populated`](Self::populated), with a history.
+    pub(crate) async fn populated_with(history: Option<History>) -> Self {
+        let mut site = Self::loading(history);
+        site.until(BASE, |got| got.body["freshness"]["state"] == "current").await;
         site.add_rust().await;
         site.add_java().await;
         site.post(&format!("{BASE}/jobs/report/run"), r#"{"reason":"test"}"#).await.ok();

@@ -1,7 +1,7 @@
 //! Conversion of a record to rows.
 
-use coordination::{FencingToken, FireTime, JobEvent, Outcome};
-use lite::{JobRecord, RunReport};
+use coordination::{AuditRecord, FencingToken, FireTime, JobEvent, JobName, Outcome};
+use lite::{JobRecord, OutputLine, RunReport};
 use sharding::ShardingItem;
 
 use crate::fire_facts::{FireFacts, GapFacts, MissedFacts, OrphanFacts, RunFacts};
@@ -29,6 +29,29 @@ pub(crate) struct EventRow {
     pub(crate) text: String,
 }
 
+/// A row of `ejob_output`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OutputRow {
+    pub(crate) run: OutputRun,
+    pub(crate) seq: i64,
+    pub(crate) instance: String,
+    pub(crate) attempt: i64,
+    pub(crate) at_ms: i64,
+    pub(crate) stream: &'static str,
+    pub(crate) text: String,
+    /// Numbers of earlier lines to remove, because the run has more than it may keep.
+    pub(crate) left_out: Option<(i64, i64)>,
+}
+
+/// Key of a run in `ejob_output`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct OutputRun {
+    pub(crate) job: String,
+    pub(crate) fire_ms: i64,
+    pub(crate) item: i64,
+    pub(crate) token: i64,
+}
+
 /// Rows and facts of one record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
@@ -36,6 +59,15 @@ pub(crate) struct Entry {
     pub(crate) execution: Option<ExecutionRow>,
     pub(crate) states: Vec<TraceRow>,
     pub(crate) event: Option<EventRow>,
+    pub(crate) output: Option<OutputRow>,
+    pub(crate) audit: Option<AuditRow>,
+}
+
+/// A row of `ejob_audit`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AuditRow {
+    pub(crate) job: String,
+    pub(crate) record: AuditRecord,
 }
 
 impl Entry {
@@ -81,10 +113,46 @@ impl Entry {
             states.extend(run.begun_states(began_ms));
         }
         states.push(run.ended_state(report));
-        let (token, instance) = (facts.token, facts.instance.clone());
         let facts = FireFacts { run: Some(facts), ..FireFacts::default() };
-        let fire = Some((key, facts.with_end(token, &instance, report.outcome)));
-        Self { fire, execution: Some(run.ended(report)), states, event: None }
+        let fire = Some((key, facts.with_end(report.outcome)));
+        Self { fire, execution: Some(run.ended(report)), states, ..Self::default() }
+    }
+
+    /// Converts an audited change.
+    pub(crate) fn of_audit(job: &JobName, record: &AuditRecord) -> Self {
+        let text = |text: &str| clip(text, 512);
+        let record = AuditRecord {
+            id: clip(&record.id, 255),
+            at_ms: record.at_ms,
+            who: text(&record.who),
+            why: text(&record.why),
+            act: text(&record.act),
+            target: text(&record.target),
+            what: text(&record.what),
+        };
+        Self { audit: Some(AuditRow { job: job.to_string(), record }), ..Self::default() }
+    }
+
+    /// Converts a line of output.
+    pub(crate) fn of_output(line: &OutputLine) -> Self {
+        let number = |seq: u64| i64::try_from(seq).unwrap_or(i64::MAX);
+        let run = OutputRun {
+            job: line.job.to_string(),
+            fire_ms: line.fire.0,
+            item: i64::from(line.item.index()),
+            token: token_number(line.token),
+        };
+        let row = OutputRow {
+            run,
+            seq: number(line.seq),
+            instance: clip(line.instance.as_str(), 255),
+            attempt: i64::from(line.attempt),
+            at_ms: line.at.as_millisecond(),
+            stream: line.stream.as_str(),
+            text: clip(&line.text, 4000),
+            left_out: line.left_out.as_ref().map(|range| (number(range.start), number(range.end))),
+        };
+        Self { output: Some(row), ..Self::default() }
     }
 }
 
@@ -118,9 +186,8 @@ fn fire_facts(record: &JobRecord) -> Option<(FireKey, FireFacts)> {
         JobEvent::Settled { item, fire, source, token, outcome } => {
             let settled = Some(outcome.as_str().to_owned());
             let run = RunFacts { ended_ms: Some(at_ms), settled, ..run(*source, *token) };
-            let (number, instance) = (run.token, run.instance.clone());
             let facts = FireFacts { run: Some(run), ..none };
-            Some((key(*item, *fire), facts.with_end(number, &instance, *outcome)))
+            Some((key(*item, *fire), facts.with_end(*outcome)))
         }
         // The leader reports it for a lost holder, which may have reported nothing but the start.
         JobEvent::Cancelled { item, fire, source, holder, token, by, why } => {

@@ -88,13 +88,14 @@ impl FireFacts {
         }
     }
 
-    /// Adds the end of a run, unless the run was cut short or skipped.
-    pub(crate) fn with_end(self, token: i64, instance: &str, outcome: Outcome) -> Self {
-        if outcome.is_cut_short() || outcome == Outcome::Disabled {
-            return self;
+    /// Adds the end of its run, unless the run was cut short or skipped.
+    pub(crate) fn with_end(mut self, outcome: Outcome) -> Self {
+        if !outcome.is_cut_short() && outcome != Outcome::Disabled {
+            let run = self.run.as_ref();
+            let key = run.map(|run| RunKey { token: run.token, instance: run.instance.clone() });
+            (self.first_completed, self.last_completed) = (key.clone(), key);
         }
-        let key = Some(RunKey { token, instance: instance.to_owned() });
-        self.merge(Self { first_completed: key.clone(), last_completed: key, ..Self::default() })
+        self
     }
 
     /// Returns the outcome that follows from all facts, and its reason if there is one.
@@ -218,8 +219,7 @@ mod tests {
 
     #[test]
     fn two_completed_runs_of_a_fire_are_both_kept() {
-        let ended =
-            |token, instance, outcome| FireFacts::default().with_end(token, instance, outcome);
+        let ended = |token, instance, outcome| run_of(token, instance, None).with_end(outcome);
         let runs = [
             ended(2, "b", Outcome::Failed),
             ended(1, "a", Outcome::Succeeded),

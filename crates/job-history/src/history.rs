@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use coordination::{AuditRecord, JobName};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::entry::Entry;
 use crate::queue::{HistorySubscriber, Queue};
 use crate::store::{Fault, FaultClass, Store};
 use crate::writer::{Progress, Reasons, Retention, Writer};
@@ -63,12 +65,14 @@ pub struct History {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HistoryStats {
-    /// Records that were accepted into the queue.
+    /// Records and lines of output that were accepted into the queue.
     pub accepted: u64,
-    /// Records that are in the store.
+    /// Records and lines that are in the store.
     pub written: u64,
     /// Records that were dropped, because the queue was full or the history closed.
     pub dropped: u64,
+    /// Lines of output that were dropped, because the store was slower than the runs.
+    pub dropped_lines: u64,
     /// Records whose values the store rejected; each is logged with the reason.
     pub rejected: u64,
     /// Failed attempts to write to the store.
@@ -176,6 +180,18 @@ impl History {
         HistorySubscriber::new(Arc::clone(&self.queue))
     }
 
+    /// Stores an audited change of a job. A change that is stored already stays as it is, so any
+    /// number of processes may store the same one.
+    ///
+    /// It waits for room in the queue, and not for the store. Returns false if the history is
+    /// closed.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped before it is ready, the change is not stored.
+    pub async fn record_audit(&self, job: &JobName, record: &AuditRecord) -> bool {
+        self.queue.push_waiting(Entry::of_audit(job, record)).await
+    }
+
     /// Returns the location of the store without user, password and parameters, such as
     /// `sqlite:history.db`.
     #[must_use]
@@ -188,7 +204,8 @@ impl History {
     pub fn stats(&self) -> HistoryStats {
         let Progress { written, rejected, retries, pruned, fault } = self.progress.borrow().clone();
         let (accepted, dropped) = (self.queue.accepted(), self.queue.dropped());
-        HistoryStats { accepted, written, dropped, rejected, retries, pruned, fault }
+        let dropped_lines = self.queue.dropped_lines();
+        HistoryStats { accepted, written, dropped, dropped_lines, rejected, retries, pruned, fault }
     }
 
     /// Waits until `wanted` returns true, and returns the counters.

@@ -1,10 +1,13 @@
 //! Queries of a history, and deletion of old rows.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use crate::query::{
-    DropRecord, EventCursor, EventPage, EventQuery, FireCursor, FirePage, FireQuery, MAX_PAGE,
-    OutcomeCount,
+    AuditCursor, AuditPage, AuditQuery, DropRecord, EventCursor, EventPage, EventQuery, FireCursor,
+    FirePage, FireQuery, MAX_PAGE, OutcomeCount, OutputCursor, OutputPage, OutputQuery,
 };
 use crate::store::{Fault, Order, Table};
 use crate::{Error, History, Result};
@@ -68,6 +71,105 @@ impl History {
     ) -> Result<EventPage> {
         let limit = checked_limit(limit)?;
         self.with_public_error(self.store.events(query, limit, after).await)
+    }
+
+    /// Returns lines of the output of a fire in the order of items, runs and lines: at most `limit`
+    /// (1 to 1 000), from the end of the previous page. To follow a run, ask again with the end of
+    /// the last page that had lines.
+    ///
+    /// # Errors
+    /// As [`fires`](Self::fires).
+    pub async fn output(
+        &self,
+        query: &OutputQuery,
+        limit: u32,
+        after: Option<&OutputCursor>,
+    ) -> Result<OutputPage> {
+        let limit = checked_limit(limit)?;
+        let page = self.store.output(query, limit, Order::EarliestFirst, after);
+        self.with_public_error(page.await)
+    }
+
+    /// Returns the last lines of the output of a fire, in their order: at most `limit` (1 to
+    /// 1 000), before the given end of a page of later lines.
+    ///
+    /// # Errors
+    /// As [`fires`](Self::fires).
+    pub async fn last_output(
+        &self,
+        query: &OutputQuery,
+        limit: u32,
+        before: Option<&OutputCursor>,
+    ) -> Result<OutputPage> {
+        let limit = checked_limit(limit)?;
+        let page = self.store.output(query, limit, Order::LatestFirst, before);
+        self.with_public_error(page.await)
+    }
+
+    /// Returns audited changes, the latest first, in pages as [`fires`](Self::fires) does.
+    ///
+    /// The registry has the last 32 changes of each job; the store has those that
+    /// [`record_audit`](Self::record_audit) was called for.
+    ///
+    /// # Errors
+    /// As [`fires`](Self::fires).
+    pub async fn audit(
+        &self,
+        query: &AuditQuery,
+        limit: u32,
+        after: Option<&AuditCursor>,
+    ) -> Result<AuditPage> {
+        let limit = checked_limit(limit)?;
+        self.with_public_error(self.store.audit(query, limit, after).await)
+    }
+
+    /// Returns the time of the last stored change of each job, in milliseconds since 1970 UTC.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] or [`Error::Unusable`] if the store does not answer or rejects the
+    /// query.
+    pub async fn last_audits(&self) -> Result<BTreeMap<String, i64>> {
+        self.with_public_error(self.store.last_audits().await)
+    }
+
+    /// Returns the end of the last successful run of each item that Java instances have written to
+    /// `JOB_EXECUTION_LOG`, in milliseconds since 1970 UTC, by job and item.
+    ///
+    /// Java writes times without a zone: `zone` is that of its instances. Of a time that occurs
+    /// twice, at the end of summer time, the first occurrence is returned.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`] or [`Error::Unusable`] if the store does not answer or rejects the
+    /// query.
+    pub async fn java_successes(
+        &self,
+        zone: &TimeZone,
+    ) -> Result<BTreeMap<String, BTreeMap<u32, i64>>> {
+        self.with_public_error(self.store.java_successes(zone).await)
+    }
+
+    /// Returns the fires with a run that are nearest to a time: at most `limit` (1 to 1 000) before
+    /// it and as many from it on, in ascending order. Each time is there once.
+    ///
+    /// # Errors
+    /// As [`fires`](Self::fires).
+    pub async fn nearest_fires(
+        &self,
+        query: &FireQuery,
+        time: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Timestamp>> {
+        let limit = checked_limit(limit)?;
+        let query = query.clone().with_run();
+        let (before, after) = (query.clone().until(time), query.from(time));
+        let before = self.store.fires(&before, limit, Order::LatestFirst, None).await;
+        let after = self.store.fires(&after, limit, Order::EarliestFirst, None).await;
+        let before = self.with_public_error(before)?.fires;
+        let after = self.with_public_error(after)?.fires;
+        let mut times: Vec<_> = before.iter().chain(&after).map(|fire| fire.fire).collect();
+        times.sort_unstable();
+        times.dedup();
+        Ok(times)
     }
 
     /// Returns the records that any process dropped in an interval, the earliest first, at most

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `id` | a UUID derived from job, item, fire, token and instance |
 //! | `task_id` | `{job}@-@{item}@-@READY@-@{instance}` |
-//! | `execution_source` | `NORMAL_TRIGGER` for scheduled and manual runs, `MISFIRE`, `FAILOVER` |
+//! | `execution_source` | `MISFIRE` or `FAILOVER` by the source, otherwise `NORMAL_TRIGGER` |
 //! | `is_success` | 1 (true) if the run succeeded; 0 (false) at its start and for all other ends |
 //! | `state` | `TASK_STAGING` and `TASK_RUNNING`, at the end `TASK_FINISHED` or `TASK_ERROR` |
 //! | `source`, `execution_type` | always `LITE_EXECUTOR` and `READY`, as on Java instances |
@@ -71,7 +71,7 @@ impl RunId<'_> {
             ip: self.ip(),
             item: i64::from(self.item.index()),
             source: match self.source {
-                RunSource::Normal | RunSource::Manual => "NORMAL_TRIGGER",
+                RunSource::Normal | RunSource::Manual | RunSource::Backfill => "NORMAL_TRIGGER",
                 RunSource::Misfire => "MISFIRE",
                 RunSource::Failover => "FAILOVER",
             },

@@ -22,10 +22,12 @@ mod writer;
 pub use error::{Error, Result};
 pub use fire_outcome::FireOutcome;
 pub use history::{History, HistoryStats};
+pub use lite::OutputStream;
 pub use options::HistoryOptions;
 pub use query::{
-    CompletedRun, DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor,
-    FirePage, FireQuery, FireRecord, InvalidCursor, OutcomeCount,
+    AuditCursor, AuditPage, AuditQuery, CompletedRun, DropRecord, EventCursor, EventPage,
+    EventQuery, EventRecord, FireCursor, FirePage, FireQuery, FireRecord, InvalidCursor,
+    OutcomeCount, OutputCursor, OutputPage, OutputQuery, OutputRecord, StoredAudit,
 };
 pub use queue::HistorySubscriber;
 #[cfg(feature = "verify")]

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use coordination::{FencingToken, RunSource};
+use coordination::{AuditRecord, FencingToken, RunSource};
 use jiff::Timestamp;
+use lite::OutputStream;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::FireOutcome;
@@ -73,6 +74,13 @@ impl FireQuery {
         self
     }
 
+    /// Selects fires that have had a run.
+    #[must_use]
+    pub fn with_run(mut self) -> Self {
+        self.has_run = true;
+        self
+    }
+
     /// Selects fires whose last run was of this instance.
     #[must_use]
     pub fn instance(mut self, instance: InstanceId) -> Self {
@@ -122,7 +130,7 @@ pub struct FireRecord {
     pub last_completed: Option<CompletedRun>,
 }
 
-/// A run that ended with an outcome other than `interrupted` and `cancelled`.
+/// A run that ended with an outcome other than `interrupted`, `cancelled` and `disabled`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompletedRun {
@@ -290,6 +298,213 @@ pub struct EventPage {
     pub next: Option<EventCursor>,
 }
 
+/// Selection of the output of a fire.
+///
+/// # Examples
+/// ```
+/// use job_history::OutputQuery;
+/// use lite::OutputStream;
+///
+/// let noon = "2024-02-29T12:00:00Z".parse()?;
+/// let errors = OutputQuery::of_fire("report", noon).stream(OutputStream::Stderr);
+/// # let _ = errors;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputQuery {
+    pub(crate) job: String,
+    pub(crate) fire: Timestamp,
+    pub(crate) item: Option<ShardingItem>,
+    pub(crate) stream: Option<OutputStream>,
+}
+
+impl OutputQuery {
+    /// Selects the lines of all runs of a fire of a job.
+    #[must_use]
+    pub fn of_fire(job: impl Into<String>, fire: Timestamp) -> Self {
+        Self { job: job.into(), fire, item: None, stream: None }
+    }
+
+    /// Selects lines of this item.
+    #[must_use]
+    pub fn item(mut self, item: ShardingItem) -> Self {
+        self.item = Some(item);
+        self
+    }
+
+    /// Selects lines of this source.
+    #[must_use]
+    pub fn stream(mut self, stream: OutputStream) -> Self {
+        self.stream = Some(stream);
+        self
+    }
+}
+
+/// A line of output of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutputRecord {
+    /// The item.
+    pub item: ShardingItem,
+    /// Fencing token of the run; 0 without monitoring.
+    pub token: FencingToken,
+    /// Random name of the history that wrote the line.
+    pub writer: String,
+    /// Number of the line within the run, from 0. If numbers are missing between two lines, lines
+    /// were left out: the run has more than it may keep, or the store was too slow.
+    pub seq: u64,
+    /// Instance that ran the item.
+    pub instance: InstanceId,
+    /// Number of the attempt within the run, from 1.
+    pub attempt: u32,
+    /// Time of the line, by the clock of that instance.
+    pub at: Timestamp,
+    /// Source, a word of [`OutputStream`]; a later version can write others.
+    pub stream: String,
+    /// The text, without its end of line.
+    pub text: String,
+}
+
+impl OutputRecord {
+    /// Returns the cursor after which later lines follow.
+    #[must_use]
+    pub fn cursor(&self) -> OutputCursor {
+        OutputCursor {
+            item: i64::from(self.item.index()),
+            token: i64::try_from(self.token.0).unwrap_or(i64::MAX),
+            writer: self.writer.clone(),
+            seq: i64::try_from(self.seq).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Returns the number of lines that are missing between a line and this one, or before the
+    /// first line of a run. Only meaningful in output that is not limited to a stream.
+    #[must_use]
+    pub fn missing_since(&self, before: Option<&Self>) -> u64 {
+        let key = |line: &Self| (line.item, line.token, line.writer.clone());
+        match before.filter(|before| key(before) == key(self)) {
+            Some(before) => self.seq.saturating_sub(before.seq.saturating_add(1)),
+            None => self.seq,
+        }
+    }
+}
+
+/// End of a page of output. Its text can be parsed again, such as for an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputCursor {
+    pub(crate) item: i64,
+    pub(crate) token: i64,
+    pub(crate) writer: String,
+    pub(crate) seq: i64,
+}
+
+impl fmt::Display for OutputCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}:{}", self.item, self.seq, self.token, self.writer)
+    }
+}
+
+impl FromStr for OutputCursor {
+    type Err = InvalidCursor;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        let invalid = || InvalidCursor { text: text.to_owned() };
+        let (item, seq, rest) = cursor_parts(text)?;
+        let (token, writer) = rest.split_once(':').ok_or_else(invalid)?;
+        let token = token.parse().map_err(|_| invalid())?;
+        Ok(Self { item, token, writer: writer.to_owned(), seq })
+    }
+}
+
+/// One page of the selected lines, in the order of items, runs and lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutputPage {
+    /// The lines.
+    pub lines: Vec<OutputRecord>,
+    /// Cursor of the last line, or of the first one for the last lines of a fire; `None` without
+    /// lines. Lines that are written later follow it.
+    pub end: Option<OutputCursor>,
+    /// True if there are more lines.
+    pub has_more: bool,
+}
+
+/// Conditions for audited changes. A change must meet all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditQuery {
+    pub(crate) job: Option<String>,
+    pub(crate) from: Option<Timestamp>,
+    pub(crate) until: Option<Timestamp>,
+}
+
+impl AuditQuery {
+    /// Selects changes of this job.
+    #[must_use]
+    pub fn job(mut self, name: impl Into<String>) -> Self {
+        self.job = Some(name.into());
+        self
+    }
+
+    /// Selects changes of this time or later.
+    #[must_use]
+    pub fn from(mut self, time: Timestamp) -> Self {
+        self.from = Some(time);
+        self
+    }
+
+    /// Selects changes before this time.
+    #[must_use]
+    pub fn until(mut self, time: Timestamp) -> Self {
+        self.until = Some(time);
+        self
+    }
+}
+
+/// An audited change of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredAudit {
+    /// Name of the job, which may be removed since.
+    pub job: String,
+    /// The change.
+    pub record: AuditRecord,
+}
+
+/// End of a page of audited changes. Its text can be parsed again, such as for an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditCursor {
+    pub(crate) at_ms: i64,
+    pub(crate) job: String,
+    pub(crate) id: String,
+}
+
+impl fmt::Display for AuditCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}{}", self.at_ms, self.job.len(), self.job, self.id)
+    }
+}
+
+impl FromStr for AuditCursor {
+    type Err = InvalidCursor;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        let (at_ms, length, rest) = cursor_parts(text)?;
+        let split = usize::try_from(length).ok().and_then(|at| rest.split_at_checked(at));
+        let (job, id) = split.ok_or_else(|| InvalidCursor { text: text.to_owned() })?;
+        Ok(Self { at_ms, job: job.to_owned(), id: id.to_owned() })
+    }
+}
+
+/// One page of the selected changes, the latest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AuditPage {
+    /// The changes.
+    pub records: Vec<StoredAudit>,
+    /// Cursor for the next page; `None` if this is the last one.
+    pub next: Option<AuditCursor>,
+}
+
 /// Records that a process dropped because its queue was full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -314,6 +529,10 @@ mod tests {
         assert_eq!(fire.to_string().parse(), Ok(fire));
         let event = EventCursor { at_ms: 5, writer: "w".to_owned(), seq: 2 };
         assert_eq!(event.to_string().parse(), Ok(event));
+        let output = OutputCursor { item: 3, token: 7, writer: "w".to_owned(), seq: 2 };
+        assert_eq!(output.to_string().parse(), Ok(output));
+        let audit = AuditCursor { at_ms: 3, job: "a:b".to_owned(), id: "每:x".to_owned() };
+        assert_eq!(audit.to_string().parse(), Ok(audit));
         for text in ["", "1:2", "a:1:job", "1:b:job"] {
             let error = text.parse::<FireCursor>().unwrap_err().to_string();
             let expected = format!("cursor is {text:?}; valid is the cursor of an earlier page");

@@ -91,6 +91,8 @@ impl Writer {
                     return;
                 }
                 Next::Records(_) => {
+                    let lines = entries.iter().filter(|entry| entry.output.is_some()).count();
+                    self.queue.note_taken_lines(lines);
                     self.write_all(&entries, &mut drops).await;
                     entries.clear();
                 }

@@ -10,7 +10,7 @@ use job_history::HistoryOptions;
 use mariadb_fixture::{Server, ServerOptions};
 use sqlx::{AssertSqlSafe, Row};
 use support::server;
-use support::suite::{self, Dump, TestStore};
+use support::suite::{self, Dump, Execute, TestStore};
 
 /// URL of a database on another server, with a user who may create databases.
 const VARIABLE: &str = "EJOB_TEST_MYSQL_URL";
@@ -54,6 +54,13 @@ async fn run_raw(url: &str, sql: String) {
     pool.close().await;
 }
 
+fn execute(url: String) -> Execute {
+    Box::new(move |sql| {
+        let url = url.clone();
+        Box::pin(async move { run_raw(&url, sql).await })
+    })
+}
+
 /// Times in these tables have whole seconds.
 fn time(time: &str) -> String {
     format!("2024-02-29 {}", time.split('.').next().unwrap())
@@ -70,6 +77,7 @@ async fn mysql_server_passes_the_store_suite() {
             .unwrap()
             .host_name("host-7")
             .connect_deadline(support::DEADLINE),
+        execute: execute(url.clone()),
         dump: dump(url.clone()),
         time,
         truth: |truth| u8::from(truth).to_string(),

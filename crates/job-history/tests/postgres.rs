@@ -9,7 +9,7 @@ use job_history::HistoryOptions;
 use postgres_fixture::{Server, ServerOptions};
 use sqlx::{AssertSqlSafe, Row};
 use support::server;
-use support::suite::{self, Dump, TestStore};
+use support::suite::{self, Dump, Execute, TestStore};
 
 const PASSWORD: &str = "s3cret";
 
@@ -48,6 +48,13 @@ async fn run_raw(url: &str, sql: String) {
     pool.close().await;
 }
 
+fn execute(url: String) -> Execute {
+    Box::new(move |sql| {
+        let url = url.clone();
+        Box::pin(async move { run_raw(&url, sql).await })
+    })
+}
+
 /// PostgreSQL shows no trailing zeros of a fraction.
 fn time(time: &str) -> String {
     let time =
@@ -66,6 +73,7 @@ async fn postgres_server_passes_the_store_suite() {
             .unwrap()
             .host_name("host-7")
             .connect_deadline(support::DEADLINE),
+        execute: execute(url.clone()),
         dump: dump(url.clone()),
         time,
         truth: |truth| truth.to_string(),

@@ -34,6 +34,17 @@ async fn sqlite_file_passes_the_store_suite() {
     let path = folder.path().join("history.db");
     suite::all(&TestStore {
         options: HistoryOptions::sqlite(&path).host_name("host-7"),
+        execute: Box::new({
+            let path = path.clone();
+            move |sql| {
+                let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
+                Box::pin(async move {
+                    let pool = sqlx::SqlitePool::connect_with(options).await.unwrap();
+                    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.unwrap();
+                    pool.close().await;
+                })
+            }
+        }),
         dump: dump(path),
         time: |time| format!("2024-02-29 {time}"),
         truth: |truth| u8::from(truth).to_string(),

@@ -1,6 +1,6 @@
 //! Converts job records and run reports to metrics.
 
-use coordination::{FencingToken, JobEvent, MissReason, Outcome, RunSource};
+use coordination::{FencingToken, JobEvent, JobName, MissReason, Outcome, RunSource};
 use jiff::Timestamp;
 use lite::{EventSubscriber, JobRecord, RunReport};
 use metrics::{counter, gauge, histogram};
@@ -91,10 +91,13 @@ impl EventSubscriber for MetricsSubscriber {
             .increment(1);
         let took = seconds_between(report.began, report.ended);
         histogram!(table::RUN_SECONDS, "job" => job.clone()).record(took);
+        let waited = report.waited.as_secs_f64();
+        histogram!(table::WAIT_SECONDS, "job" => job.clone()).record(waited);
         if report.source == RunSource::Normal
             && let Ok(due) = Timestamp::from_millisecond(report.fire.0)
         {
-            let late = seconds_between(due, report.began);
+            // The run has begun when its code is called, not when it is claimed.
+            let late = seconds_between(due, report.began) + report.waited.as_secs_f64();
             histogram!(table::DELAY, "job" => job.clone()).record(late);
         }
         if report.outcome == Outcome::Succeeded {
@@ -105,6 +108,11 @@ impl EventSubscriber for MetricsSubscriber {
         if report.token != FencingToken::UNFENCED {
             gauge!(table::RUNNING, "job" => job).decrement(1.0);
         }
+    }
+
+    fn on_waiting_runs(&self, job: &JobName, waiting: usize) {
+        #[expect(clippy::cast_precision_loss, reason = "the number is small")]
+        gauge!(table::WAITING, "job" => job.to_string()).set(waiting as f64);
     }
 }
 
@@ -119,6 +127,7 @@ fn source_label(source: RunSource) -> &'static str {
         RunSource::Misfire => "misfire",
         RunSource::Failover => "failover",
         RunSource::Manual => "manual",
+        RunSource::Backfill => "backfill",
     }
 }
 

@@ -31,6 +31,8 @@ pub enum MetricKind {
 pub(crate) const RUNS: &str = "ejob_runs_total";
 pub(crate) const RUN_SECONDS: &str = "ejob_run_duration_seconds";
 pub(crate) const RUNNING: &str = "ejob_runs_in_progress";
+pub(crate) const WAITING: &str = "ejob_runs_waiting";
+pub(crate) const WAIT_SECONDS: &str = "ejob_run_wait_seconds";
 pub(crate) const DELAY: &str = "ejob_fire_delay_seconds";
 pub(crate) const LAST_SUCCESS: &str = "ejob_last_success_timestamp_seconds";
 pub(crate) const MISSED: &str = "ejob_fires_missed_total";
@@ -54,12 +56,14 @@ const fn metric(
 }
 
 /// All metrics of this crate. Each process has its own values: add them up over processes.
-pub const METRICS: [Metric; 15] = {
+pub const METRICS: [Metric; 17] = {
     use MetricKind::{Counter, Gauge, Seconds};
     [
         metric(RUNS, Counter, &["job", "source", "outcome"], "runs that have ended"),
         metric(RUN_SECONDS, Seconds, &["job"], "duration of runs, from their start"),
         metric(RUNNING, Gauge, &["job"], "monitored runs in progress"),
+        metric(WAITING, Gauge, &["job"], "claimed runs that wait for a place in the process"),
+        metric(WAIT_SECONDS, Seconds, &["job"], "time that ended runs have waited for a place"),
         metric(DELAY, Seconds, &["job"], "time from the scheduled fire time to the start"),
         metric(
             LAST_SUCCESS,

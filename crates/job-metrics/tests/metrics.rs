@@ -38,6 +38,7 @@ fn end_run(subscriber: MetricsSubscriber, source: RunSource, outcome: Outcome, t
     report.source = source;
     report.token = FencingToken(token);
     report.began = at(2);
+    report.waited = Duration::from_secs(1);
     report.ended = at(7);
     report.outcome = outcome;
     subscriber.on_run_ended(&report);
@@ -90,6 +91,7 @@ fn each_event_updates_its_metric() {
         for event in every_event() {
             send_event(subscriber, event);
         }
+        subscriber.on_waiting_runs(&JobName::new("job").unwrap(), 3);
         end_run(subscriber, RunSource::Normal, Outcome::Succeeded, 1);
         end_run(subscriber, RunSource::Manual, Outcome::Failed, 0);
     });
@@ -108,7 +110,7 @@ fn each_event_updates_its_metric() {
         r#"ejob_fire_delay_seconds_bucket{job="job",le="1"} 0"#,
         r#"ejob_fire_delay_seconds_bucket{job="job",le="10"} 1"#,
         r#"ejob_fire_delay_seconds_bucket{job="job",le="+Inf"} 1"#,
-        r#"ejob_fire_delay_seconds_sum{job="job"} 2"#,
+        r#"ejob_fire_delay_seconds_sum{job="job"} 3"#,
         r#"ejob_fire_delay_seconds_count{job="job"} 1"#,
         r#"ejob_fires_missed_total{job="job",reason="paused"} 1"#,
         r#"ejob_fires_missed_total{job="job",reason="still_running"} 1"#,
@@ -126,6 +128,12 @@ fn each_event_updates_its_metric() {
         r#"ejob_run_duration_seconds_bucket{job="job",le="+Inf"} 2"#,
         r#"ejob_run_duration_seconds_sum{job="job"} 10"#,
         r#"ejob_run_duration_seconds_count{job="job"} 2"#,
+        r#"ejob_run_wait_seconds_bucket{job="job",le="1"} 2"#,
+        r#"ejob_run_wait_seconds_bucket{job="job",le="10"} 2"#,
+        r#"ejob_run_wait_seconds_bucket{job="job",le="+Inf"} 2"#,
+        r#"ejob_run_wait_seconds_sum{job="job"} 2"#,
+        r#"ejob_run_wait_seconds_count{job="job"} 2"#,
+        r#"ejob_runs_waiting{job="job"} 3"#,
         r#"ejob_runs_fenced_total{job="job"} 1"#,
         // Two runs were claimed. Two ended, and one of them was monitored.
         r#"ejob_runs_in_progress{job="job"} 1"#,
@@ -143,10 +151,11 @@ fn readme_and_table_list_every_metric_with_kind_and_labels() {
     metrics::with_local_recorder(&recorder, || {
         let subscriber = MetricsSubscriber::new();
         every_event().into_iter().for_each(|event| send_event(subscriber, event));
+        subscriber.on_waiting_runs(&JobName::new("job").unwrap(), 3);
         end_run(subscriber, RunSource::Normal, Outcome::Succeeded, 1);
     });
     let text = prometheus.render();
-    let readme = include_str!("../README.md");
+    let page = include_str!("../../../docs/metrics.md");
     for metric in METRICS {
         let kind = match metric.kind {
             MetricKind::Counter => "counter",
@@ -156,8 +165,8 @@ fn readme_and_table_list_every_metric_with_kind_and_labels() {
         };
         assert!(text.contains(&format!("# TYPE {} {kind}\n", metric.name)), "{metric:?}\n{text}");
         assert!(text.contains(&format!("# HELP {} {}\n", metric.name, metric.meaning)));
-        let row = readme.lines().find(|line| line.starts_with(&format!("| `{}` |", metric.name)));
-        let row = row.unwrap_or_else(|| panic!("the README has no row for {}", metric.name));
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", metric.name)));
+        let row = row.unwrap_or_else(|| panic!("the page has no row for {}", metric.name));
         assert!(row.contains(kind), "{row}");
         let line = text.lines().find(|line| line.starts_with(metric.name)).unwrap();
         for label in metric.labels {
@@ -169,7 +178,7 @@ fn readme_and_table_list_every_metric_with_kind_and_labels() {
             metric.labels.len()
         );
     }
-    let rows = readme.lines().filter(|line| line.starts_with("| `ejob_")).count();
+    let rows = page.lines().filter(|line| line.starts_with("| `ejob_")).count();
     assert_eq!(rows, METRICS.len());
 }
 

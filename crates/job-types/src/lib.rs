@@ -7,6 +7,8 @@ mod dataflow;
 mod file;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(any(unix, feature = "http"))]
+mod mask;
 #[cfg(unix)]
 mod script;
 #[cfg(unix)]
@@ -14,9 +16,11 @@ mod stored;
 
 #[cfg(unix)]
 pub use allow::Allow;
-pub use dataflow::{Dataflow, DataflowJob, Progress, ProgressBoard, Streaming};
+pub use dataflow::{Dataflow, DataflowJob, Streaming};
 #[cfg(unix)]
-pub use file::{DeclaredJob, DuplicateJob, FileChecks, JobFile, JobFileError, declared_configs};
+pub use file::{
+    DeclaredJob, DuplicateJob, FileChecks, JobFile, JobFileError, declared_configs, entry_of,
+};
 #[cfg(feature = "http")]
 pub use http::{Http, HttpError, HttpJob};
 pub use outbound::{Invalid, SecretError, SecretText};

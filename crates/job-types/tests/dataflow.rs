@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use coordination::encode_config;
-use job_types::{Dataflow, DataflowJob, Progress, ProgressBoard, Streaming};
+use coordination::{ProgressRecord, encode_config};
+use job_types::{Dataflow, DataflowJob, Streaming};
 use lite::{
     Dialect, JavaFields, JavaJobType, JavaSettings, JobBuilder, JobConfig, JobError, JobHandle,
-    Outcome, ShardingContext, ShardingItem,
+    Outcome, ShardingContext,
 };
 use parking_lot::Mutex;
 use reg_center::{NodePath, RegistryCenter, Txn};
@@ -79,10 +79,13 @@ fn many(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).unwrap()
 }
 
-fn counts(board: &ProgressBoard) -> [u64; 4] {
-    let progress = board.of(ShardingItem::new(0)).unwrap();
-    let Progress { n_fetches, n_fetched, n_processed, n_failed, .. } = progress;
-    [n_fetches, n_fetched, n_processed, n_failed]
+/// Returns the fetches, the fetched, the processed and the failed records of a stored progress.
+fn counts(stored: Option<&ProgressRecord>) -> [u64; 4] {
+    let progress = &stored.unwrap().progress;
+    let numbers = progress.message().split(|c: char| !c.is_ascii_digit());
+    let numbers: Vec<u64> = numbers.filter_map(|number| number.parse().ok()).collect();
+    let [n_fetched, n_fetches, n_failed] = numbers[..] else { panic!("{progress}") };
+    [n_fetches, n_fetched, progress.done(), n_failed]
 }
 
 /// Returns a configuration with streaming turned on or off, as Java instances store it.
@@ -129,13 +132,14 @@ async fn fetches_and_batches_follow_the_options() {
     for (case, config, streaming, batch_size, prepared, expected) in rows {
         let flow = Flow::of(prepared);
         let job = DataflowJob::new(flow.clone()).streaming(streaming).batch_size(many(batch_size));
-        let board = job.progress();
-        let (outcome, log) = Stage::run_with(config, job, |registration| registration).await;
+        let (outcome, log, stored) = Stage::run_reporting(config, job, |it| it).await;
         assert_eq!(outcome, Outcome::Succeeded, "{case}: {log}");
-        assert_eq!(counts(&board), expected, "{case}");
+        assert_eq!(counts(stored.as_ref()), expected, "{case}");
+        // More records may follow while it streams, so the total is unknown.
+        let total = stored.unwrap().progress.total();
+        assert_eq!(total, (expected[0] == 1 && case != "nothing").then_some(expected[1]), "{case}");
         let batches = flow.batches.lock();
         assert!(batches.iter().all(|batch| (1..=batch_size).contains(&batch.len())), "{case}");
-        assert!(board.of(ShardingItem::new(0)).unwrap().is_over, "{case}");
     }
 }
 
@@ -144,14 +148,13 @@ async fn failed_batch_lets_running_batches_finish_and_begins_no_more() {
     let flow = Flow::of(&[&[1, BAD, 2, 3, 4, 5], &[6]]);
     let job = DataflowJob::new(flow.clone()).streaming(Streaming::Always);
     let job = job.batch_size(many(1)).concurrency(many(3));
-    let board = job.progress();
-    let (outcome, log) = Stage::run(job).await;
+    let (outcome, log, stored) = Stage::run_reporting(one_item(), job, |it| it).await;
     assert_eq!(outcome, Outcome::Failed);
     assert!(log.contains("the record is bad"), "{log}");
     let batches = flow.batches.lock();
     assert!(batches.contains(&vec![2]), "the running batch must finish: {batches:?}");
     assert!(!batches.contains(&vec![5]) && !batches.contains(&vec![6]), "{batches:?}");
-    let [n_fetches, n_fetched, n_processed, n_failed] = counts(&board);
+    let [n_fetches, n_fetched, n_processed, n_failed] = counts(stored.as_ref());
     assert_eq!((n_fetches, n_fetched, n_failed), (1, 6, 1));
     assert_eq!(n_processed, batches.len() as u64 - 1);
 }
@@ -293,11 +296,10 @@ async fn progress_of_a_run_replaces_that_of_the_previous_run() {
     let flow = Flow::of(&[&[1, 2], &[3]]);
     let stage = Stage::new();
     let job = DataflowJob::new(flow);
-    let board = job.progress();
     let handle = stage.join(stage.scheduler.schedule(one_item(), job)).await;
     for (token, n_fetched) in [(1, 2), (2, 1)] {
         assert_eq!(run_once(&handle).await, Outcome::Succeeded);
-        let progress = board.of(ShardingItem::new(0)).unwrap();
-        assert_eq!((progress.token, progress.n_fetched), (token, n_fetched));
+        let stored = stage.progress().await.unwrap();
+        assert_eq!((stored.token.0, counts(Some(&stored))[1]), (token, n_fetched));
     }
 }

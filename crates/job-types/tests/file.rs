@@ -280,6 +280,35 @@ fn contents_of_a_calendar_file_are_stored_and_its_path_is_not() {
 }
 
 #[test]
+fn text_of_another_host_reads_no_secrets_of_this_one() {
+    let secret = "${env:NO_SUCH_VARIABLE}";
+    for work in [
+        format!("script = {{ shell = 'true', env = {{ TOKEN = '{secret}' }} }}"),
+        "script = { shell = 'true', env = { TOKEN = '${file:/no/such/file}' } }".to_owned(),
+        format!("http = {{ url = 'a{secret}:x' }}"),
+    ] {
+        let text = format!("[[jobs]]\nname = 'report'\nsharding_total_count = 3\n{work}");
+        assert!(JobFile::from_toml(&text).is_err(), "{work}");
+        let sent = JobFile::from_named("jobs.toml", &text).unwrap();
+        let names: Vec<_> = sent.jobs().iter().map(|job| job.config().job_name.as_str()).collect();
+        assert_eq!(names, ["report"], "{work}");
+    }
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn scheme_of_a_url_with_a_reference_is_not_shown() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "hunter2").unwrap();
+    let url = format!("a${{file:{}}}:x", file.path().display());
+    let text =
+        format!("[[jobs]]\nname = 'report'\nsharding_total_count = 3\nhttp = {{ url = '{url}' }}");
+    let error = JobFile::from_toml(&text).unwrap_err().to_string();
+    assert!(error.contains("http.url is a URL with another scheme"), "{error}");
+    assert!(!error.contains("hunter2"), "{error}");
+}
+
+#[test]
 fn toml_and_yaml_declare_the_same_jobs() {
     let expected = JobBuilder::new("backup", 2)
         .sharding_item_parameters("0=orders,1=customers")
@@ -538,6 +567,31 @@ fn errors_have_line_field_value_and_valid_values() {
         ),
         ("substitution", script("command = 'a $(x)'"), "with the operator $( of a shell"),
         ("backtick", script("command = 'a `x`'"), "with the operator ` of a shell"),
+        (
+            "cluster_concurrency",
+            job("stored = true\ncluster_concurrency = 0"),
+            "cluster_concurrency is 0; valid is 1 to 4294967295, or none: no limit",
+        ),
+        (
+            "cluster_concurrency without claims",
+            job("stored = true\ncluster_concurrency = 2\nmonitor_execution = false"),
+            "cluster_concurrency is 2; valid is none, or monitor_execution = true",
+        ),
+        (
+            "start_rate",
+            job("stored = true\nstart_rate = '10/1m'"),
+            "start_rate is \"10/1m\"; valid is a number of starts in a period, such as \"10 in 1m\": 1 to 1000 in 1s to 24h",
+        ),
+        (
+            "start_rate",
+            job("stored = true\nstart_rate = '0 in 1m'"),
+            "start_rate is 0 in 1m; valid is a number of starts in a period, such as",
+        ),
+        (
+            "start_rate without claims",
+            job("stored = true\nstart_rate = '2 in 1s'\nmonitor_execution = false"),
+            "start_rate is 2 in 1s; valid is none, or monitor_execution = true",
+        ),
         (
             "server_ttl",
             job("stored = true\nserver_ttl = 'soon'"),

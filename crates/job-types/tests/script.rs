@@ -69,6 +69,35 @@ async fn context_argument_matches_java_byte_for_byte() {
 }
 
 #[tokio::test]
+async fn secrets_of_the_environment_are_masked_in_the_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("secret");
+    std::fs::write(&path, "s3cret\n").unwrap();
+    let reference = SecretText::parse(&format!("${{file:{}}}", path.display())).unwrap();
+    let script = Script::shell("echo token $TOKEN; echo $PLAIN >&2; exit 1")
+        .env("TOKEN", reference)
+        .env("PLAIN", SecretText::literal("visible"));
+    let (outcome, log) = Stage::run(script).await;
+    assert_eq!(outcome, Outcome::Failed);
+    assert!(log.contains("token ***") && log.contains("visible"), "{log}");
+    assert!(!log.contains("s3cret"), "{log}");
+}
+
+#[tokio::test]
+async fn a_line_of_the_output_reports_progress() {
+    let text = "echo before; echo ejob:progress 1/2 half; echo ejob:progress 3/2; echo after";
+    let (outcome, log, stored) =
+        Stage::run_reporting(one_item(), Script::shell(text), |it| it).await;
+    assert_eq!(outcome, Outcome::Succeeded, "{log}");
+    let stored = stored.unwrap();
+    assert_eq!((stored.token.0, stored.progress.to_string()), (1, "1 of 2, half".to_owned()));
+    assert!(log.contains("done is 3; valid are 0 to the total, which is 2"), "{log}");
+    let is_output =
+        |line: &str| log.lines().any(|l| l.contains("script output") && l.contains(line));
+    assert!(is_output("before") && is_output("3/2") && !is_output("half"), "{log}");
+}
+
+#[tokio::test]
 async fn default_context_is_only_in_the_environment() {
     let none = Script::shell(r#"[ $# = 0 ] && [ -z "$(env | grep ^EJOB_)" ]"#);
     let rows = [

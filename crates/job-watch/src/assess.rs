@@ -9,7 +9,7 @@ use operations::JobSnapshot;
 use reg_center::RegistryCenter;
 
 use crate::store::Store;
-use crate::{Assessment, Memory, Seen, Severity, StoreError, WatchFile, evaluate};
+use crate::{Assessment, HistoryByJob, Memory, Seen, Severity, StoreError, WatchFile, evaluate};
 
 /// State of one expectation of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +44,20 @@ pub async fn assess(
     jobs: &[&JobSnapshot],
     now: Timestamp,
 ) -> Result<Vec<JobAssessment>, StoreError> {
+    assess_with_history(file, registry, jobs, &HistoryByJob::new(), now).await
+}
+
+/// Judges all expectations once, as [`assess`] does, also by the facts of a history.
+///
+/// # Errors
+/// [`StoreError`]: the state of watchers cannot be read.
+pub async fn assess_with_history(
+    file: &WatchFile,
+    registry: Arc<dyn RegistryCenter>,
+    jobs: &[&JobSnapshot],
+    history: &HistoryByJob,
+    now: Timestamp,
+) -> Result<Vec<JobAssessment>, StoreError> {
     let mut stored = Store::new(registry).load().await?.jobs;
     let mut all: BTreeMap<JobName, Option<&JobSnapshot>> =
         file.named_jobs().map(|job| (job, None)).collect();
@@ -58,7 +72,7 @@ pub async fn assess(
             Some(stored) => memory.merge(stored.value.memory),
             None => memory.judge_all_fires(),
         }
-        let seen = Seen::new(snapshot, &memory);
+        let seen = Seen::new(snapshot, &memory).history(history.get(job.as_str()));
         let states = evaluate(&expectations, seen, now);
         found.extend(expectations.iter().zip(states).map(|(expectation, assessment)| {
             let (job, severity) = (job.to_string(), expectation.severity);

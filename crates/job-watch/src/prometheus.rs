@@ -70,6 +70,59 @@ pub fn prometheus<'a>(
     text.0
 }
 
+/// Returns the metrics of several namespaces as one text, in which each sample has the name of its
+/// namespace as the label `registry`. The texts are those of [`prometheus`].
+///
+/// # Examples
+/// ```
+/// use job_watch::with_registries;
+///
+/// let text = "# TYPE jobs gauge\njobs{state=\"OK\"} 2\n".to_owned();
+/// let all = with_registries([("orders", text.clone()), ("money", text)]);
+/// assert_eq!(
+///     all,
+///     "# TYPE jobs gauge\n\
+///      jobs{registry=\"orders\",state=\"OK\"} 2\n\
+///      jobs{registry=\"money\",state=\"OK\"} 2\n"
+/// );
+/// ```
+#[must_use]
+pub fn with_registries<'a>(texts: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    // All samples of a family stand below its comments, which it has once.
+    let mut families: Vec<(String, String)> = Vec::new();
+    for (registry, text) in texts {
+        let label = format!("registry=\"{}\"", escaped(registry));
+        let (mut at, mut comments) = (0, String::new());
+        for line in text.lines() {
+            if line.starts_with('#') {
+                // A family without samples has no comments either.
+                if line.starts_with("# HELP ") {
+                    comments.clear();
+                }
+                comments.push_str(line);
+                comments.push('\n');
+                continue;
+            }
+            if !comments.is_empty() {
+                let known = families.iter().position(|(known, _)| *known == comments);
+                at = known.unwrap_or(families.len());
+                if known.is_none() {
+                    families.push((std::mem::take(&mut comments), String::new()));
+                }
+                comments.clear();
+            }
+            let Some((_, samples)) = families.get_mut(at) else { continue };
+            let end = line.find(['{', ' ']).unwrap_or(line.len());
+            let (name, rest) = line.split_at(end);
+            let _ = match rest.strip_prefix('{') {
+                Some(labels) => writeln!(samples, "{name}{{{label},{labels}"),
+                None => writeln!(samples, "{name}{{{label}}}{rest}"),
+            };
+        }
+    }
+    families.into_iter().map(|(comments, samples)| comments + &samples).collect()
+}
+
 fn of_jobs(text: &mut Text, jobs: &[&JobBrief], facts: &NamespaceFacts<'_>) {
     const STATES: [JobState; 7] = [
         JobState::Ok,
@@ -205,6 +258,27 @@ fn escaped(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn families_of_several_registries_are_merged() {
+        let jobs: [&JobBrief; 0] = [];
+        let text = || prometheus(jobs, &NamespaceFacts::new(&[], &|_| None));
+        let all = with_registries([("orders", text()), ("money", text())]);
+        let comments: Vec<&str> = all.lines().filter(|line| line.starts_with('#')).collect();
+        let mut once = comments.clone();
+        once.dedup();
+        assert_eq!(comments, once, "{all}");
+        for (family, value) in
+            [("ejob_watch_sender", "0"), ("ejob_namespace_leader_changes_total", "0")]
+        {
+            let orders = format!("{family}{{registry=\"orders\"}} {value}\n");
+            let money = format!("{family}{{registry=\"money\"}} {value}\n");
+            assert!(all.contains(&(orders + &money)), "{all}");
+        }
+        assert!(all.contains("ejob_namespace_jobs{registry=\"money\",state=\"OK\"} 0\n"), "{all}");
+        // A family without samples has no comments either.
+        assert!(!all.contains("ejob_namespace_data_age_seconds"), "{all}");
+    }
 
     #[test]
     fn label_values_are_escaped() {

@@ -1,7 +1,7 @@
 //! The conditions, for the nodes of Rust and Java jobs in both dialects.
 
 use coordination::Dialect;
-use job_watch::ConditionKind;
+use job_watch::{ConditionKind, HistoryFacts};
 use serde_json::json;
 
 use super::support::{Job, Watched, at};
@@ -151,6 +151,32 @@ fn every_item_must_succeed_within_the_period() {
         let java = Job::java(dialect);
         let rows: [Row<'_>; 1] = [("Java", java.clone(), 9_000, "unknown: item 0 has no record")];
         check(ConditionKind::MustSucceedWithin, "must_succeed_within = \"30m\"", &java, &rows);
+    }
+}
+
+/// The facts are at most a minute old: a success may have followed the reading, so that a deadline
+/// after it violates nothing yet.
+#[test]
+fn success_of_a_java_item_is_judged_by_the_time_of_the_reading() {
+    let kind = ConditionKind::MustSucceedWithin;
+    // Successes of the items, the time of the reading, and of the judgement, in seconds.
+    let rows = [
+        (&[0, 0][..], 1_790, 1_799, "ok"),
+        (&[0, 0], 1_790, 1_830, "ok"),
+        (&[0, 0], 1_800, 1_830, "violated since 1800: item 0"),
+        (&[900, 0], 1_850, 1_860, "violated since 1800: item 1"),
+        (&[900, 900], 1_850, 1_860, "ok"),
+        (&[900], 1_850, 1_860, "unknown: item 1 has no record"),
+    ];
+    for dialect in DIALECTS {
+        for (successes, read, now, expected) in rows {
+            let mut watched = Watched::new("must_succeed_within = \"30m\"");
+            let successes = successes.iter().map(|time| at(*time).as_millisecond());
+            let last_success = (0..).zip(successes).collect();
+            watched.history = Some(HistoryFacts::new(last_success, at(read).as_millisecond()));
+            let found = watched.state(kind, Some(&Job::java(dialect)), now);
+            assert!(found.starts_with(expected), "{read} {now}: {found}, not {expected}");
+        }
     }
 }
 

@@ -26,6 +26,7 @@ impl JobHandle {
     ///
     /// The record names this instance as the author, and `why` as the reason: one line, of which
     /// 512 bytes are stored. A call that failed can be repeated: a run has one request at most.
+    /// Each item takes a read and, if it runs, a write, one item after the other.
     ///
     /// # Errors
     /// [`Error::CannotCancel`] if the job is not monitored, has no valid configuration, or has no

@@ -1,8 +1,9 @@
 //! The ways in which a run is cut short, shared by the run and its executor.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use coordination::{CancelRequest, Outcome};
+use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 
 /// Signals to one run.
@@ -12,9 +13,8 @@ pub(crate) struct Cancellation {
     pub(crate) cancel: CancellationToken,
     /// Drops the job's future at its next await.
     pub(crate) abandon: CancellationToken,
-    /// Fires with `cancel` at a request from outside: the future is dropped after a grace.
-    requested: CancellationToken,
-    request: Arc<OnceLock<Arc<CancelRequest>>>,
+    /// The request from outside, if there is one: the future is dropped after a grace.
+    request: Arc<SetOnce<Arc<CancelRequest>>>,
 }
 
 impl Cancellation {
@@ -22,7 +22,6 @@ impl Cancellation {
     pub(crate) fn request(&self, request: Arc<CancelRequest>) {
         // The coordinator passes on one request for each run.
         let _ = self.request.set(request);
-        self.requested.cancel();
         self.cancel.cancel();
     }
 
@@ -34,7 +33,7 @@ impl Cancellation {
 
     /// Waits for a request from outside.
     pub(crate) async fn requested(&self) {
-        self.requested.cancelled().await;
+        self.request.wait().await;
     }
 
     /// Returns the outcome and the cause of a run that ended so. A run that was cut short after a

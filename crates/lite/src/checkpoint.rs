@@ -3,15 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use coordination::{FencingToken, Layout, decode_ledger};
-use reg_center::{Lifetime, NodePath, Txn, TxnOutcome, Version};
-use sharding::{InstanceId, ShardingItem};
+use coordination::FencingToken;
+use sharding::ShardingItem;
 
-use crate::seams::Seams;
-
-/// Number of attempts to write while the item's ledger record keeps changing. It changes when an
-/// operator requests a run, or when a fire meets the running item.
-const MAX_TRIES: u32 = 16;
+use crate::run_node::RunNode;
 
 /// The checkpoint of an item: bytes that its code saves, and loads again in its next run on any
 /// instance.
@@ -49,18 +44,7 @@ const MAX_TRIES: u32 = 16;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    access: Arc<Access>,
-}
-
-/// Location of the checkpoint and identity of the run that writes it.
-#[derive(Debug)]
-struct Access {
-    seams: Seams,
-    item: ShardingItem,
-    holder: InstanceId,
-    token: FencingToken,
-    record: NodePath,
-    node: NodePath,
+    node: Arc<RunNode>,
 }
 
 /// Why a checkpoint could not be read or written.
@@ -100,15 +84,8 @@ pub enum CheckpointError {
 }
 
 impl Checkpoint {
-    pub(crate) fn new(
-        seams: Seams,
-        layout: &Layout,
-        item: ShardingItem,
-        holder: InstanceId,
-        token: FencingToken,
-    ) -> Self {
-        let (record, node) = (layout.ledger_path(item), layout.checkpoint_path(item));
-        Self { access: Arc::new(Access { seams, item, holder, token, record, node }) }
+    pub(crate) fn new(node: RunNode) -> Self {
+        Self { node: Arc::new(node) }
     }
 
     /// Returns the last saved checkpoint of this or an earlier run; `None` if none was saved or it
@@ -120,10 +97,9 @@ impl Checkpoint {
     /// # Cancel safety
     /// The future can be dropped, and the method called again.
     pub async fn load(&self) -> Result<Option<Vec<u8>>, CheckpointError> {
-        let Access { seams, node, .. } = &*self.access;
         // This client may still be behind the write of another instance.
-        seams.registry.sync().await.map_err(|source| self.access.failed(source))?;
-        let found = seams.registry.read(node).await.map_err(|source| self.access.failed(source))?;
+        self.node.sync().await?;
+        let found = self.node.read().await?;
         Ok(found.map(|node| node.data.to_vec()).filter(|data| !data.is_empty()))
     }
 
@@ -136,13 +112,12 @@ impl Checkpoint {
     /// # Cancel safety
     /// If the future is dropped, the write goes on and its outcome is unknown.
     pub async fn save(&self, data: impl Into<Vec<u8>>) -> Result<(), CheckpointError> {
-        let (access, data) = (Arc::clone(&self.access), Bytes::from(data.into()));
-        if access.token == FencingToken::UNFENCED {
+        if self.node.run.token == FencingToken::UNFENCED {
             return Err(CheckpointError::Unmonitored);
         }
-        let written = access.seams.detach(Arc::clone(&access).write(data));
+        let written = self.node.write(Bytes::from(data.into()));
         let lost = |_| CheckpointError::Record {
-            item: access.item,
+            item: self.node.run.item,
             reason: "the runtime is shutting down".to_owned(),
         };
         written.await.map_err(lost)?
@@ -157,48 +132,5 @@ impl Checkpoint {
     /// As [`save`](Self::save).
     pub async fn clear(&self) -> Result<(), CheckpointError> {
         self.save(Vec::new()).await
-    }
-}
-
-impl Access {
-    fn failed(&self, source: reg_center::Error) -> CheckpointError {
-        CheckpointError::Registry { item: self.item, source }
-    }
-
-    async fn write(self: Arc<Self>, data: Bytes) -> Result<(), CheckpointError> {
-        for _ in 0..MAX_TRIES {
-            let held = self.held_record().await?;
-            let registry = &self.seams.registry;
-            let exists = registry.read(&self.node).await.map_err(|source| self.failed(source))?;
-            let txn = Txn::new().labelled("checkpoint").check_version(self.record.clone(), held);
-            let txn = match exists {
-                Some(_) => txn.put(self.node.clone(), data.clone()),
-                None => txn.create(self.node.clone(), data.clone(), Lifetime::Persistent),
-            };
-            match registry.commit(txn).await.map_err(|source| self.failed(source))? {
-                TxnOutcome::Committed(_) => return Ok(()),
-                // The record has changed: read it again to decide whether this run still holds it.
-                TxnOutcome::Conflict(_) => {}
-            }
-        }
-        let reason = format!("it has changed {MAX_TRIES} times");
-        Err(CheckpointError::Record { item: self.item, reason })
-    }
-
-    /// Returns the version of the item's ledger record if the record says that this run holds the
-    /// item.
-    async fn held_record(&self) -> Result<Version, CheckpointError> {
-        let node = self.seams.registry.read(&self.record).await;
-        let node = node.map_err(|source| self.failed(source))?;
-        let fenced = CheckpointError::Fenced { item: self.item, token: self.token.0 };
-        let Some(node) = node else { return Err(fenced) };
-        let ledger = decode_ledger(&node.data).map_err(|error| CheckpointError::Record {
-            item: self.item,
-            reason: error.to_string(),
-        })?;
-        if !ledger.is_held(&self.holder, self.token) {
-            return Err(fenced);
-        }
-        Ok(node.stat.version)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{FireTime, InvalidConfig, JobConfig, ScheduleLookup};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use sharding::StrategyRegistry;
 use trigger::{
     CronCaveat, InvalidScheduleText, Jitter, JitterError, JobSchedule, Schedule, ScheduleTexts,
@@ -15,6 +15,9 @@ use trigger::{
 pub(crate) type SharedSchedule = Arc<dyn Schedule>;
 
 /// Checks a configuration against the strategies, the default zone and the time of this process.
+///
+/// A schedule that has ended passes while its last fire can be caught up with:
+/// [`check_new_schedule`] rejects it if it is not stored yet.
 pub(crate) fn check(
     config: &JobConfig,
     strategies: &StrategyRegistry,
@@ -27,12 +30,31 @@ pub(crate) fn check(
     if let Some(caveat) = timing.as_ref().and_then(|timing| timing.caveat(now)) {
         return Err(caveat);
     }
-    match timing {
-        Some(timing) => {
-            texts_of(config).check_fires_after(&*timing.schedule, now).map_err(invalid_text)
-        }
-        None => Ok(()),
+    let window = config.catch_up.map_or(0, |policy| i64::from(policy.window_seconds));
+    let window = SignedDuration::from_secs(window);
+    check_fires_after(config, timing.as_ref(), now.saturating_sub(window).unwrap_or(Timestamp::MIN))
+}
+
+/// Checks that a configuration to be stored has fires, unless the stored one has the same schedule.
+pub(crate) fn check_new_schedule(
+    config: &JobConfig,
+    stored: Option<&JobConfig>,
+    default_zone: &Zone,
+    now: Timestamp,
+) -> Result<(), InvalidConfig> {
+    if stored.is_some_and(|stored| stored.has_schedule_of(config)) {
+        return Ok(());
     }
+    check_fires_after(config, timing_of(config, default_zone)?.as_ref(), now)
+}
+
+fn check_fires_after(
+    config: &JobConfig,
+    timing: Option<&Timing>,
+    after: Timestamp,
+) -> Result<(), InvalidConfig> {
+    let Some(timing) = timing else { return Ok(()) };
+    texts_of(config).check_fires_after(&*timing.schedule, after).map_err(invalid_text)
 }
 
 /// Checks that this process can use a configuration that is stored in the registry.
@@ -41,10 +63,11 @@ pub(crate) fn check_stored(
     strategies: &StrategyRegistry,
     default_zone: &Zone,
 ) -> Result<(), InvalidConfig> {
-    if let Err(error) = strategies.get(&config.strategy) {
+    let strategy = strategies.get(&config.strategy).map_err(|error| {
         let valid = format!("one of {}, or empty", error.known.join(", "));
-        return Err(InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid));
-    }
+        InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid)
+    })?;
+    config.check_rules_for(&*strategy)?;
     timing_of(config, default_zone).map(drop)
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use coordination::{
-    FencingToken, FireRange, FireTime, JobConfig, JobName, Layout, RequestParameter, RunSource,
-    StartItem, push_java_json, task_id,
+    FencingToken, FireRange, FireTime, JobConfig, JobName, Layout, NodeKind, Progress,
+    RequestParameter, RunSource, RunWriter, StartItem, push_java_json, task_id,
 };
 use jiff::Timestamp;
 use reg_center::Version;
@@ -12,10 +12,13 @@ use sharding::{InstanceId, ShardingItem, ShardingItemParameters};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::Checkpoint;
 use crate::cancellation::Cancellation;
+use crate::output::{LoggedRun, RunLog};
+use crate::progress::{self, LastReport, ProgressWriter};
+use crate::run_node::RunNode;
 use crate::seams::Seams;
 use crate::wind_down::RunUpdates;
+use crate::{Checkpoint, ProgressError};
 
 /// Context of one run: the item, the fire, the source and the fencing token.
 ///
@@ -34,6 +37,8 @@ struct Facts {
     start: StartItem,
     parameter: Option<String>,
     seams: Seams,
+    progress: LastReport,
+    log: Arc<LoggedRun>,
 }
 
 impl ShardingContext {
@@ -42,11 +47,12 @@ impl ShardingContext {
         cancellation: &Cancellation,
         updates: watch::Receiver<RunUpdates>,
         seams: Seams,
+        log: Arc<LoggedRun>,
     ) -> Self {
         let parameters = ShardingItemParameters::parse(&start.config.sharding_item_parameters);
         // A configuration with unreadable parameters is rejected before it starts any run.
         let parameter = parameters.ok().and_then(|all| all.get(start.item).map(str::to_owned));
-        let run = Arc::new(Facts { start, parameter, seams });
+        let run = Arc::new(Facts { start, parameter, seams, progress: LastReport::default(), log });
         let cancellation = cancellation.cancel.clone();
         Self { run, cancellation, attempt: 1, updates }
     }
@@ -118,13 +124,28 @@ impl ShardingContext {
     }
 
     /// Returns the *scheduled* fire time, which identifies the fire. It is never the time at which
-    /// the run started. For a manual run it is the time of the request.
+    /// the run started. For a manual run it is the time of the request. For a run of a backfill it
+    /// is the past fire that runs again, so that the code does what it would have done then.
     #[must_use]
     pub fn fire_time(&self) -> Timestamp {
+        timestamp(self.fire())
+    }
+
+    /// Returns the time that records, events and histories name the run by. It is
+    /// [`fire_time`](Self::fire_time), except for a run of a backfill: such a run has a time near
+    /// that of the request of the backfill.
+    #[must_use]
+    pub fn run_time(&self) -> Timestamp {
         timestamp(self.start().fire)
     }
 
-    /// Returns why the item runs: the schedule, a misfire, a takeover or a manual request.
+    fn fire(&self) -> FireTime {
+        let start = self.start();
+        start.past_fire.unwrap_or(start.fire)
+    }
+
+    /// Returns why the item runs: the schedule, a misfire, a takeover, a manual request or a
+    /// backfill.
     #[must_use]
     pub fn source(&self) -> RunSource {
         self.start().source
@@ -158,11 +179,11 @@ impl ShardingContext {
         self.start().token
     }
 
-    /// Returns `job/item/fire`, the same for every run of one fire of an item. Use it as a
-    /// deduplication key.
+    /// Returns `job/item/fire`, the same for every run of one fire of an item, also in a backfill.
+    /// Use it as a deduplication key.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        format!("{}/{}/{}", self.job_name(), self.item(), self.start().fire.0)
+        format!("{}/{}/{}", self.job_name(), self.item(), self.fire().0)
     }
 
     /// Returns `job/item/fire/token`, unique for each run.
@@ -189,8 +210,77 @@ impl ShardingContext {
     /// [`monitor_execution`](crate::JobBuilder::monitor_execution).
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        let (layout, seams) = (Layout::new(self.job_name()), self.run.seams.clone());
-        Checkpoint::new(seams, &layout, self.item(), self.instance().clone(), self.token())
+        Checkpoint::new(self.node(&NodeKind::Checkpoint(self.item()), "checkpoint"))
+    }
+
+    /// Reports how far the run has come, for operators: the number of finished steps, the number of
+    /// all steps if it is known, and a message of one line.
+    ///
+    /// The call only keeps the report. It is written to the registry while the code awaits, at most
+    /// once a second; later reports replace earlier ones meanwhile. The last report is written
+    /// before the end of the run is recorded, which waits for that up to one second. Only the run
+    /// that holds the item writes. A run whose session is in doubt writes nothing more.
+    ///
+    /// `ejob job`, `ejob top` and the console show it. No decision depends on it: to continue from
+    /// where a run has stopped, save a [`checkpoint`](Self::checkpoint).
+    ///
+    /// # Errors
+    /// [`ProgressError`]: `done` is above the total, the message has more than 256 bytes or a
+    /// control character, or the job is not monitored.
+    ///
+    /// # Examples
+    /// ```
+    /// # use lite::{JobError, ShardingContext};
+    /// async fn copy(context: &ShardingContext, tables: &[&str]) -> Result<(), JobError> {
+    ///     for (done, table) in (0..).zip(tables) {
+    ///         context.progress(done, tables.len() as u64, &format!("copying {table}"))?;
+    ///         // Copy the table.
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn progress(
+        &self,
+        done: u64,
+        total: impl Into<Option<u64>>,
+        message: &str,
+    ) -> Result<(), ProgressError> {
+        let progress = Progress::new(done, total.into(), message)?;
+        let at_ms = self.run.seams.clock.wall().as_millisecond();
+        progress::report(&self.run.progress, self.token(), at_ms, progress)
+    }
+
+    /// Returns the log of the run, whose lines a history keeps for operators: `ejob logs` and the
+    /// console show them, while the run goes on and afterwards.
+    ///
+    /// # Examples
+    /// ```
+    /// # use lite::{JobError, ShardingContext};
+    /// async fn copy(context: ShardingContext) -> Result<(), JobError> {
+    ///     let log = context.log();
+    ///     log.line(format!("copying item {}", context.item()));
+    ///     Ok(())
+    /// }
+    /// ```
+    #[must_use]
+    pub fn log(&self) -> RunLog {
+        self.run.log.log(self.attempt)
+    }
+
+    /// Returns the writer of the reports.
+    pub(crate) fn progress_writer(&self, cancellation: &Cancellation) -> ProgressWriter {
+        ProgressWriter {
+            node: Arc::new(self.node(&NodeKind::Progress(self.item()), "progress")),
+            reports: self.run.progress.subscribe(),
+            abandon: cancellation.abandon.clone(),
+        }
+    }
+
+    fn node(&self, kind: &NodeKind, label: &'static str) -> RunNode {
+        let layout = Layout::new(self.job_name());
+        let StartItem { item, holder, token, .. } = self.start();
+        let run = RunWriter { item: *item, holder: holder.clone(), token: *token };
+        RunNode { seams: self.run.seams.clone(), node: layout.path(kind), layout, run, label }
     }
 
     /// Returns the context in the form that ElasticJob passes to scripts and HTTP endpoints.

@@ -1,26 +1,29 @@
 //! Executor: the runs of a job in this process, one task per run.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use coordination::{CancelItem, FencingToken, FireTime, JobConfig, Outcome, RunSource, StartItem};
+use coordination::{
+    CancelItem, FencingToken, FireTime, JobConfig, JobName, Outcome, RunSource, StartItem,
+};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use crate::cancellation::Cancellation;
 use crate::job_listener::Listeners;
-use crate::run::{EndDetails, Ending, Run, RunRules};
+use crate::job_record::Subscribers;
+use crate::output::LoggedRun;
+use crate::places::WaitsOfJob;
+use crate::run::{EndDetails, Ending, Run, RunLimits, RunRules, Waited};
 use crate::runtime::GenerationGuard;
 use crate::seams::Seams;
 use crate::wind_down::{self, RunUpdates};
 use crate::{Job, ShardingContext};
 
-/// Maximum length of the failure text in a run's span, in bytes. The span's fields precede each log
-/// line of the run; the line about the failure has the full text.
+/// Maximum length of the failure text in a run's span, in bytes.
 const MAX_SPAN_CAUSE: usize = 256;
 
 /// Number of a run in its executor. Tokens cannot serve as one: without monitoring all runs have
@@ -51,6 +54,8 @@ pub(crate) struct RunningItem {
     pub(crate) began: Timestamp,
     /// Span of all log lines about the run.
     pub(crate) span: Span,
+    /// Time that the run has waited for places.
+    pub(crate) waited: Waited,
     /// Cuts the run short.
     cancellation: Cancellation,
     /// Sends updates to the job's code.
@@ -61,11 +66,12 @@ pub(crate) struct RunningItem {
 pub(crate) struct Executor {
     job: Arc<dyn Job>,
     seams: Seams,
+    subscribers: Arc<Subscribers>,
     ends: mpsc::UnboundedSender<Box<FinishedRun>>,
     rules: RunRules,
     listeners: Listeners,
     guard: Option<Arc<GenerationGuard>>,
-    permits: Option<Arc<Semaphore>>,
+    limits: RunLimits,
     running: BTreeMap<RunNumber, RunningItem>,
     next: RunNumber,
 }
@@ -74,14 +80,14 @@ impl Executor {
     pub(crate) fn new(
         job: Arc<dyn Job>,
         seams: &Seams,
+        subscribers: Arc<Subscribers>,
         ends: mpsc::UnboundedSender<Box<FinishedRun>>,
-        max_concurrency: Option<NonZeroUsize>,
+        limits: RunLimits,
         rules: RunRules,
         listeners: Listeners,
     ) -> Self {
-        let permits = max_concurrency.map(|max| Arc::new(Semaphore::new(max.get())));
         let (seams, guard, running) = (seams.clone(), None, BTreeMap::new());
-        Self { job, seams, ends, rules, listeners, guard, permits, running, next: 0 }
+        Self { job, seams, subscribers, ends, rules, listeners, guard, limits, running, next: 0 }
     }
 
     /// Sets a guard that must admit each run before the code and the listeners are called.
@@ -103,8 +109,11 @@ impl Executor {
         let StartItem { item, token, fire, source, .. } = start;
         let holder = start.holder.clone();
         let updates = RunUpdates::at_start(Arc::clone(&start.config));
+        let (clock, limit) = (&self.seams.clock, self.rules.output_bytes);
+        let log = LoggedRun::new(&start, &self.subscribers, clock, limit);
+        let (seams, subscribed) = (self.seams.clone(), updates.subscribe());
         let context =
-            ShardingContext::new(start, &cancellation, updates.subscribe(), self.seams.clone());
+            ShardingContext::new(start, &cancellation, subscribed, seams, Arc::clone(&log));
         let span = item_span(job_span, &context);
         let running = RunningItem {
             item,
@@ -114,28 +123,33 @@ impl Executor {
             holder,
             began,
             span: span.clone(),
+            waited: Waited::default(),
             cancellation: cancellation.clone(),
             updates,
         };
+        let waited = running.waited.clone();
         let (outcome, details) = (Outcome::Interrupted, EndDetails::default());
         let finished = Box::new(FinishedRun { number, item, token, outcome, cause: None, details });
         let report = Report {
             finished,
             cancellation: cancellation.clone(),
             span: span.clone(),
+            log,
             ends: self.ends.clone(),
         };
+        let progress = context.progress_writer(&cancellation);
         let run = Run {
             job: Arc::clone(&self.job),
             context,
-            permits: self.permits.clone(),
+            limits: self.limits.clone(),
+            waited: waited.clone(),
             clock: Arc::clone(&self.seams.clock),
             rules: self.rules,
             listeners: self.listeners.clone(),
             guard: self.guard.clone(),
             cancellation,
         };
-        let task = async move { report.send(run.run_to_end().await) };
+        let task = async move { report.send(progress.beside(run.run_to_end()).await) };
         self.seams.spawn.spawn(Box::pin(task.instrument(span)));
         (number, self.running.entry(number).or_insert(running))
     }
@@ -143,6 +157,17 @@ impl Executor {
     /// Removes a run that has ended, and returns its data.
     pub(crate) fn forget(&mut self, number: RunNumber) -> Option<RunningItem> {
         self.running.remove(&number)
+    }
+
+    /// Returns the runs of this job that wait for a place of the process, and the number of places.
+    pub(crate) fn waits(&self, job: &JobName) -> Option<(usize, WaitsOfJob)> {
+        let places = self.limits.of_process.as_ref()?;
+        Some((places.limit(), places.waits_of(job)?))
+    }
+
+    /// Returns true if a run of this job may wait for a place of the process.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.limits.of_process.is_some() && !self.running.is_empty()
     }
 
     /// Returns the runs in progress.
@@ -194,6 +219,7 @@ struct Report {
     finished: Box<FinishedRun>,
     cancellation: Cancellation,
     span: Span,
+    log: Arc<LoggedRun>,
     ends: mpsc::UnboundedSender<Box<FinishedRun>>,
 }
 
@@ -207,15 +233,19 @@ impl Report {
 
 impl Drop for Report {
     fn drop(&mut self) {
+        self.log.close();
         let (outcome, cause) = (self.finished.outcome, self.finished.cause.take());
         (self.finished.outcome, self.finished.cause) = self.cancellation.name(outcome, cause);
         self.span.record("outcome", self.finished.outcome.as_str());
-        if let Some(cause) = &self.finished.cause {
-            self.span.record("cause", &cause[..cause.floor_char_boundary(MAX_SPAN_CAUSE)]);
-        }
         // If the driver is gone, the scheduler was aborted and the report is discarded.
         let _ = self.ends.send(self.finished.clone());
     }
+}
+
+/// Records the cause of a failure in the span of its run. Log lines of the run show the fields of
+/// its span, so that the cause is recorded after the line of the failure, which has the full text.
+pub(crate) fn record_cause(span: &Span, cause: &str) {
+    span.record("cause", &cause[..cause.floor_char_boundary(MAX_SPAN_CAUSE)]);
 }
 
 /// Returns the span of a run. It lasts as long as the task and records the outcome at its end.

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use coordination::{FencingToken, FireTime, JobEvent, JobName, Outcome, RunSource};
 use jiff::Timestamp;
@@ -11,7 +12,7 @@ use parking_lot::Mutex;
 use sharding::{InstanceId, ShardingItem};
 use tokio::sync::mpsc;
 
-use crate::RuntimeJob;
+use crate::{OutputLine, RuntimeJob};
 
 /// An event of a job in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +65,9 @@ pub struct RunReport {
     /// Time of the start, by this process's wall clock. With a limit of concurrent runs the code
     /// may have been called later.
     pub began: Timestamp,
+    /// Time that the run waited for places among the runs at the same time, over all attempts. A
+    /// run of one attempt called its code this time after `began`.
+    pub waited: Duration,
     /// Time of the end, by this process's wall clock.
     pub ended: Timestamp,
     /// Outcome of the run.
@@ -85,6 +89,7 @@ impl RunReport {
             source: RunSource::Normal,
             token: FencingToken(0),
             began: at,
+            waited: Duration::ZERO,
             ended: at,
             outcome: Outcome::Succeeded,
             cause: None,
@@ -106,6 +111,26 @@ pub trait EventSubscriber: Send + Sync + 'static {
     /// Receives a run that has ended. By default it does nothing.
     fn on_run_ended(&self, report: &RunReport) {
         let _ = report;
+    }
+
+    /// Receives the number of runs of a job that wait for a place in this process, when it has
+    /// changed. The limit is that of the
+    /// [scheduler](crate::SchedulerBuilder::max_concurrency). Waits of less than a second are left
+    /// out. By default it does nothing.
+    fn on_waiting_runs(&self, job: &JobName, waiting: usize) {
+        let _ = (job, waiting);
+    }
+
+    /// Returns true if the subscriber keeps the output of runs. Otherwise it receives none, and a
+    /// run without such a subscriber buffers none. By default it is false.
+    fn keeps_output(&self) -> bool {
+        false
+    }
+
+    /// Receives a line that the code of a run has written, in the task of the run: it must be
+    /// quick and not block. By default it does nothing.
+    fn on_output(&self, line: &OutputLine) {
+        let _ = line;
     }
 
     /// Receives the new state of a runtime job. Only subscribers of the
@@ -182,6 +207,31 @@ impl Subscribers {
                 std::panic::catch_unwind(AssertUnwindSafe(|| subscriber.on_run_ended(report)));
             if called.is_err() {
                 tracing::error!(item = %report.item, "event subscriber panicked");
+            }
+        }
+    }
+
+    pub(crate) fn publish_waiting(&self, job: &JobName, waiting: usize) {
+        for subscriber in &self.fixed {
+            let called = std::panic::catch_unwind(AssertUnwindSafe(|| {
+                subscriber.on_waiting_runs(job, waiting);
+            }));
+            if called.is_err() {
+                tracing::error!(waiting, "event subscriber panicked");
+            }
+        }
+    }
+
+    /// Returns true if any subscriber keeps the output of runs.
+    pub(crate) fn keep_output(&self) -> bool {
+        self.fixed.iter().any(|subscriber| subscriber.keeps_output())
+    }
+
+    pub(crate) fn publish_output(&self, line: &OutputLine) {
+        for subscriber in self.fixed.iter().filter(|subscriber| subscriber.keeps_output()) {
+            let called = std::panic::catch_unwind(AssertUnwindSafe(|| subscriber.on_output(line)));
+            if called.is_err() {
+                tracing::error!(item = %line.item, "event subscriber panicked");
             }
         }
     }

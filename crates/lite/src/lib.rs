@@ -25,10 +25,14 @@ mod job_listener;
 mod job_record;
 mod log;
 mod once_listener;
+mod output;
 mod panic_text;
+mod places;
+mod progress;
 mod registration;
 mod retry;
 mod run;
+mod run_node;
 mod runtime;
 mod scheduler;
 mod seams;
@@ -44,10 +48,11 @@ pub use config_store::ConfigDifference;
 pub use context::ShardingContext;
 pub use coordination::{
     CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, Following, InvalidConfig,
-    InvalidName, InvalidParameter, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType,
-    JavaSettings, JobConfig, JobEvent, JobName, Label, MAX_REQUEST_BYTES,
-    MAX_REQUEST_PARAMETER_BYTES, MaxTimeDiff, MissReason, Outage, Outcome, Phase, RequestParameter,
-    RunSource, ServerIp, ServerTtl, TemplateName,
+    InvalidName, InvalidParameter, InvalidProgress, JavaExecutor, JavaFields, JavaFields2,
+    JavaFields3, JavaJobType, JavaSettings, JobConfig, JobEvent, JobName, Label,
+    MAX_PROGRESS_MESSAGE_BYTES, MAX_REQUEST_BYTES, MAX_REQUEST_PARAMETER_BYTES, MaxTimeDiff,
+    MissReason, Outage, Outcome, Phase, Progress, RequestParameter, RunSource, ServerIp, ServerTtl,
+    StartRate, TemplateName,
 };
 pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};
@@ -57,13 +62,15 @@ pub use error_handler::{
 };
 pub use handle::JobHandle;
 pub use into_registry::IntoRegistry;
-pub use jiff::Timestamp;
+pub use jiff::{SignedDuration, Timestamp};
 pub use job::{Job, JobError, JobFn, job_fn};
 pub use job_builder::JobBuilder;
 pub use job_listener::{JobListener, RunEnd};
 pub use job_record::{EventSubscriber, JobEvents, JobRecord, RunReport};
 pub use once_listener::{OnceContext, OnceListener};
-pub use reg_center::{MemoryRegistry, RegistryCenter};
+pub use output::{OutputLine, OutputStream, RunLog};
+pub use progress::ProgressError;
+pub use reg_center::{MemoryRegistry, RegistryCenter, Version};
 pub use registration::Registration;
 pub use retry::RetryPolicy;
 pub use runtime::{NewJob, RuntimeJob, RuntimeJobState, Template};
@@ -76,6 +83,7 @@ pub use sharding::{
 };
 pub use shutdown::{ItemEnding, ItemReport, ShutdownReport};
 pub use status::JobStatus;
+pub use tokio_util::sync::CancellationToken;
 pub use trigger::Zone;
 
 /// The README of the project, so that its program is compiled.

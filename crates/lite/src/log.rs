@@ -74,7 +74,7 @@ fn claimed(item: ShardingItem, fire: FireTime, source: RunSource, token: Fencing
     let fire_time = timestamp(fire);
     match source {
         RunSource::Failover => info!(%item, %fire_time, %token, "failover taken"),
-        RunSource::Normal | RunSource::Misfire | RunSource::Manual => {
+        RunSource::Normal | RunSource::Misfire | RunSource::Manual | RunSource::Backfill => {
             debug!(%item, %fire_time, %source, %token, "claimed");
         }
     }

@@ -1,9 +1,11 @@
 //! One run in its task: attempts, each with a place and a timeout, until one of them ends the run.
 
 use std::any::Any;
+use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use coordination::Outcome;
@@ -14,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::cancellation::Cancellation;
 use crate::job_listener::{ListenerFault, Listeners};
 use crate::panic_text::{panic_text, with_causes};
+use crate::places::{self, Places};
 use crate::runtime::{GenerationGuard, NotAdmitted};
 use crate::seams::Clock;
 use crate::{FailedIn, Job, JobError, RetryPolicy, RunEnd, ShardingContext};
@@ -28,12 +31,66 @@ pub(crate) struct RunRules {
     pub(crate) grace: Duration,
     /// Retry policy, if runs are retried.
     pub(crate) retry: Option<RetryPolicy>,
+    /// Limit of the kept output of a run, in bytes; 0 if none is kept.
+    pub(crate) output_bytes: usize,
+}
+
+/// Limits of the number of runs at the same time.
+#[derive(Clone, Debug)]
+pub(crate) struct RunLimits {
+    of_job: Option<Arc<Semaphore>>,
+    /// Limit of all jobs of the process.
+    pub(crate) of_process: Option<Arc<Places>>,
+}
+
+impl RunLimits {
+    pub(crate) fn new(of_job: Option<NonZeroUsize>, of_process: Option<Arc<Places>>) -> Self {
+        let of_job = of_job.map(|max| Arc::new(Semaphore::new(max.get())));
+        Self { of_job, of_process }
+    }
+
+    fn are_absent(&self) -> bool {
+        self.of_job.is_none() && self.of_process.is_none()
+    }
+
+    /// Waits for a place. A run that waits for its own job takes no place of other jobs.
+    async fn place(&self, context: &ShardingContext, clock: &dyn Clock) -> Option<Place> {
+        let of_job = match &self.of_job {
+            Some(permits) => Some(Arc::clone(permits).acquire_owned().await.ok()?),
+            None => None,
+        };
+        let of_process = match &self.of_process {
+            Some(places) => {
+                let (job, item) = (context.job_name(), context.item());
+                Some(Arc::clone(places).take(job, item, clock.wall()).await)
+            }
+            None => None,
+        };
+        Some(Place { _of_job: of_job, _of_process: of_process })
+    }
+}
+
+/// Time that a run has waited for places, over all attempts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waited(Arc<AtomicU64>);
+
+impl Waited {
+    fn add(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.0.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::Relaxed))
+    }
 }
 
 pub(crate) struct Run {
     pub(crate) job: Arc<dyn Job>,
     pub(crate) context: ShardingContext,
-    pub(crate) permits: Option<Arc<Semaphore>>,
+    pub(crate) limits: RunLimits,
+    /// Time that this run has waited for places.
+    pub(crate) waited: Waited,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rules: RunRules,
     pub(crate) listeners: Listeners,
@@ -49,8 +106,13 @@ const FUTURE_DROPPED: &str = "its future was dropped";
 /// Result of the job's code, or its panic.
 type Ended = Result<Result<(), JobError>, Box<dyn Any + Send>>;
 
-/// A place among the runs of a job; `None` if their number is not limited.
-type Place = Option<OwnedSemaphorePermit>;
+/// A place among the runs of the job and of the process, as far as their number is limited. It is
+/// free again when it is dropped.
+#[derive(Debug)]
+struct Place {
+    _of_job: Option<OwnedSemaphorePermit>,
+    _of_process: Option<places::Place>,
+}
 
 /// End of an attempt or of the whole run.
 #[derive(Debug)]
@@ -86,23 +148,23 @@ impl Run {
         select! {
             biased;
             () = cancellation.abandon.cancelled() => Ending::of(Outcome::Interrupted),
-            ending = self.execute() => return ending,
+            ending = self.execute() => ending,
             () = grace_is_over => Ending::because(Outcome::Interrupted, FUTURE_DROPPED),
         }
-        .named_by(&cancellation)
     }
 
     /// Calls the listeners around all attempts. `before` uses the place of the first attempt,
     /// `after` that of the last.
     async fn execute(self) -> Ending {
-        let Some(mut place) = self.permit().await else {
-            return Ending::of(Outcome::Interrupted).named_by(&self.cancellation);
+        let Some(place) = self.place().await else {
+            return Ending::of(Outcome::Interrupted);
         };
+        let mut place = Some(place);
         if let Some(guard) = &self.guard
             && let Err(reason) =
                 guard.admit(self.context.instance(), self.cancellation.cancel.cancelled()).await
         {
-            return Ending::not_admitted(&reason).named_by(&self.cancellation);
+            return Ending::not_admitted(&reason);
         }
         let (entered, fault) = self.listeners.before(&self.context).await;
         let ending = match fault {
@@ -114,6 +176,7 @@ impl Run {
             }
             None => self.attempts(&mut place).await,
         };
+        // The listeners get the name that the report of the end has.
         let mut ending = ending.named_by(&self.cancellation);
         ending.details.after =
             self.listeners.after(entered, &self.context, &ending.for_listeners()).await;
@@ -121,7 +184,7 @@ impl Run {
         ending
     }
 
-    async fn attempts(&self, place: &mut Place) -> Ending {
+    async fn attempts(&self, place: &mut Option<Place>) -> Ending {
         let mut attempt = 1;
         loop {
             tracing::debug!(attempt, "item started");
@@ -140,10 +203,10 @@ impl Run {
             if !self.wait(delay).await {
                 return Ending { outcome: Outcome::Interrupted, ..end };
             }
-            let Some(next) = self.permit().await else {
+            *place = self.place().await;
+            if place.is_none() {
                 return Ending { outcome: Outcome::Interrupted, cause: None, ..end };
-            };
-            *place = next;
+            }
             attempt += 1;
         }
     }
@@ -213,13 +276,15 @@ impl Run {
     }
 
     /// Waits for a place. Returns `None` if the run is cancelled first.
-    async fn permit(&self) -> Option<Place> {
-        let Some(permits) = &self.permits else { return Some(None) };
-        select! {
+    async fn place(&self) -> Option<Place> {
+        let since = self.clock.monotonic();
+        let place = select! {
             biased;
-            () = self.cancellation.cancel.cancelled() => None,
-            permit = Arc::clone(permits).acquire_owned() => permit.ok().map(Some),
-        }
+            () = self.cancellation.cancel.cancelled(), if !self.limits.are_absent() => None,
+            place = self.limits.place(&self.context, &*self.clock) => place,
+        };
+        self.waited.add(self.clock.monotonic().saturating_sub(since));
+        place
     }
 }
 

@@ -36,6 +36,9 @@ pub struct JobStatus {
     /// The items that this instance runs, or whose end is not yet recorded in the registry, with
     /// their tokens.
     pub running: Vec<(ShardingItem, FencingToken)>,
+    /// The items of these whose runs wait for a place in this process: see
+    /// [`SchedulerBuilder::max_concurrency`](crate::SchedulerBuilder::max_concurrency).
+    pub waiting_for_place: Vec<ShardingItem>,
     /// Condition that the job waits for, if any.
     pub waiting_for: Option<&'static str>,
     /// Time since which it has waited.

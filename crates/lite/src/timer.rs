@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use coordination::FireTime;
+use coordination::{FireTime, LONGEST_SLEEP};
 use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use tokio::select;
@@ -14,10 +14,6 @@ use trigger::{Jitter, Schedule, TimerQueue};
 
 use crate::config_check::{SharedSchedule, Timing};
 use crate::seams::Seams;
-
-/// Maximum time between two readings of the wall clock. The wall clock can be set, and the
-/// monotonic one stands still while the machine is suspended.
-const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 
 /// Handle of the timer's task. The task ends when the last handle is dropped.
 #[derive(Clone, Debug)]

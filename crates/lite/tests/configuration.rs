@@ -442,7 +442,8 @@ async fn debug_of_a_status_is_one_line_without_java_settings() {
     within("joining", handle.joined()).await.unwrap();
     let status = handle.status().await.unwrap();
     let shown = format!("{status:?}");
-    let config = "config: cron = \"0 0 3 1 1 ? 2099\", sharding_total_count = 3, failover = true }";
+    let config = "config: cron = \"0 0 3 1 1 ? 2099\", sharding_total_count = 3, failover = true, \
+                  strategy = \"PLACEMENT\" }";
     assert!(shown.starts_with("JobStatus { job: \"job\", phase: "), "{shown}");
     assert!(shown.contains("next_fire: 2099-01-01T03:00:00Z, "), "{shown}");
     assert!(shown.ends_with(config), "{shown}");

@@ -5,15 +5,16 @@ use crate::support;
 use std::future::pending;
 use std::time::Duration;
 
+use coordination::{Backfill, FireTime, JobName, Layout, OperatorStep, UnknownFields};
 use futures_util::future::BoxFuture;
 use lite::{
     JobBuilder, JobConfig, JobHandle, RequestParameter, RetryPolicy, Scheduler, ShardingContext,
-    job_fn,
+    ShardingItem, job_fn,
 };
 use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
 use tokio::sync::mpsc;
 
-use support::{Cluster, Member, within};
+use support::{Cluster, Member, Runs, within};
 
 /// A job whose runs never end by themselves, and the contexts of its runs.
 struct Held {
@@ -205,4 +206,51 @@ async fn a_run_keeps_its_configuration_and_can_read_the_one_in_force() {
     within("the change", changed).await;
     assert_eq!(context.latest_config().description, "changed");
     assert_eq!(context.config().description, "");
+}
+
+/// The code does what it would have done at the past fire.
+#[tokio::test(start_paused = true)]
+async fn run_of_a_backfill_sees_the_past_fire() {
+    let (cluster, runs) = (Cluster::new(), Runs::default());
+    let member = cluster.member(1);
+    let (keys, mut seen) = tokio::sync::mpsc::unbounded_channel();
+    let job = {
+        let runs = runs.clone();
+        job_fn(move |context: ShardingContext| {
+            runs.note(&context);
+            let times = (context.fire_time(), context.run_time());
+            let (key, keys) = (context.idempotency_key(), keys.clone());
+            async move { Ok(keys.send((times, key))?) }
+        })
+    };
+    let config = JobBuilder::new("job", 1).cron("0 0 6 * * ?").build().unwrap();
+    let handle = member.scheduler.schedule(config, job).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    let past = [FireTime(1_700_000_000_000), FireTime(1_700_086_400_000)];
+    let backfill = Backfill {
+        id: "b".into(),
+        by: "anna".to_owned(),
+        why: "wrong rates".to_owned(),
+        at: FireTime(1_709_208_000_001),
+        from_ms: past[0].0,
+        until_ms: past[1].0 + 1,
+        fires: past.to_vec(),
+        total: past.len(),
+        items: [ShardingItem::new(0)].into(),
+        concurrency: 1,
+        done: 0,
+        cancel: None,
+        ended_ms: None,
+        unknown: UnknownFields::default(),
+    };
+    let step = OperatorStep::SetBackfills { log: [backfill].into_iter().collect(), expect: None };
+    let txn = Layout::new(&JobName::new("job").unwrap()).change(&[step]);
+    assert!(cluster.registry.connect().commit(txn).await.unwrap().is_committed());
+    for (n, fire) in (0..).zip(past) {
+        let ((fire_time, run_time), key) = within("the run", seen.recv()).await.unwrap();
+        assert_eq!(fire_time.as_millisecond(), fire.0);
+        assert_eq!(run_time.as_millisecond(), 1_709_208_000_001 + 2 * n);
+        assert_eq!(key, format!("job/0/{}", fire.0), "that of the scheduled run");
+    }
+    assert!(runs.all().iter().all(|run| run.source == "BACKFILL"), "{:?}", runs.all());
 }

@@ -191,6 +191,7 @@ async fn log_writes_an_error_and_ignore_does_not() {
             let is_of_the_run = error.contains("item{job=job ") && error.contains(" item=0 ");
             assert!(is_of_the_run && error.contains("item failed"), "{error}");
             assert!(error.contains("error=\"the disk is full\""), "{error}");
+            assert_eq!(error.matches("the disk is full").count(), 1, "{error}");
         }
     }
 }
@@ -425,7 +426,7 @@ fn member_with_forwarding(cluster: &Cluster) -> (Member, mpsc::UnboundedReceiver
 }
 
 /// Stores the first configuration of a job, as another client.
-async fn store(cluster: &Cluster, config: &JobConfig) {
+pub(crate) async fn store(cluster: &Cluster, config: &JobConfig) {
     let path = support::path("job", &["config"]);
     let txn = Txn::new().create(path, encode_config(config), Lifetime::Persistent);
     assert!(cluster.registry.connect().commit(txn).await.unwrap().is_committed());

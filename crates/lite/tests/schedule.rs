@@ -156,6 +156,38 @@ async fn several_rules_fire_once_where_they_meet_and_only_within_the_period() {
     assert_no_miss(events).await;
 }
 
+/// The test begins at noon. The only instance leaves before the time and comes back after it.
+#[tokio::test(start_paused = true)]
+async fn a_single_time_that_no_instance_met_is_caught_up_with_once() {
+    let cluster = Cluster::new();
+    let runs = Runs::default();
+    let at = |time: &str| {
+        let job = JobBuilder::new("job", 2).cron(format!("@at {time}"));
+        job.catch_up(Duration::from_secs(3_600), 1).build().unwrap()
+    };
+    let config = at("2024-02-29T12:10:00Z");
+    for passed in [300, 1_200, 60, 3_600] {
+        let member = cluster.member(1);
+        let handle = member.scheduler.schedule(config.clone(), runs.job()).await.unwrap();
+        within("joining", handle.joined()).await.unwrap();
+        cluster.pass(Duration::from_secs(5)).await;
+        within("leaving", handle.shutdown(Duration::from_secs(1))).await.unwrap();
+        cluster.pass(Duration::from_secs(passed)).await;
+    }
+    let seen: Vec<_> = runs.all().iter().map(|run| (run.at(), run.source)).collect();
+    assert_eq!(seen, [(600, "NORMAL"); 2]);
+
+    let member = cluster.member(1);
+    let error = member.scheduler.schedule(config, runs.job()).await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("these never do"), "beyond the window: {text}");
+    let config = JobBuilder::new("other", 1).cron("@at 2024-02-29T13:00:00Z");
+    let config = config.catch_up(Duration::from_secs(86_400), 1).build().unwrap();
+    let error = member.scheduler.schedule(config, runs.job()).await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("these never do"), "a new job has no fire to catch up with: {text}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn cron_is_evaluated_in_the_time_zone_of_the_job() {
     let cluster = Cluster::new();

@@ -203,6 +203,10 @@ impl JobSnapshot {
     /// Returns `None` if the job has no valid schedule, or the schedule ends.
     #[must_use]
     pub fn fire_after(&self, ms: i64) -> Option<i64> {
+        let delayed = self.view().delayed_fire();
+        if let Some(next) = delayed.filter(|next| next.0 > ms) {
+            return Some(next.0);
+        }
         let after = Timestamp::from_millisecond(ms).ok()?;
         Some(self.schedule()?.next_after(after)?.as_millisecond())
     }

@@ -34,6 +34,11 @@ impl By {
         Ok(Self { who: validated("who", who.into())?, why: validated("why", why.into())? })
     }
 
+    /// Returns the author of a change that is planned for a preview only, and never written.
+    pub(crate) fn of_preview() -> Self {
+        Self { who: "preview".to_owned(), why: "preview".to_owned() }
+    }
+
     /// Returns the author.
     #[must_use]
     pub fn who(&self) -> &str {

@@ -1,16 +1,22 @@
 //! The fields of a configuration that operators set, as texts: for command lines and forms.
 
-use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff, ServerTtl};
+use std::borrow::Cow;
+
+use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff, ServerTtl, StartRate};
 use jiff::SignedDuration;
+use sharding::{InvalidPlacement, PlacementRules};
 
 const BOOLEAN: &str = "true or false";
 const MAX_TIME_DIFF: &str = "default, off, or a duration of whole seconds, such as 5s";
 const RECONCILE_INTERVAL: &str = "a duration of whole minutes, such as 10m, or 0m for never";
 const JITTER: &str = "none, or a duration of 1ms to 24h, such as 30s";
+const CLUSTER_CONCURRENCY: &str = "none, or a whole number from 1";
+const START_RATE: &str =
+    "none, or a number of starts in a period, such as \"10 in 1m\": 1 to 1000 in 1s to 24h";
 const CATCH_UP: &str =
     "none, or a number of fires within a duration of whole seconds, such as \"5 in 10m\"";
 
-type Parse = fn(&mut JobConfig, &str) -> Result<(), &'static str>;
+type Parse = fn(&mut JobConfig, &str) -> Result<(), Cow<'static, str>>;
 
 /// A field of a configuration that operators set by a text.
 ///
@@ -64,7 +70,8 @@ impl ConfigField {
     /// # Errors
     /// [`InvalidConfig`] names the field, its value and the valid values.
     pub fn set(&self, config: &mut JobConfig, text: &str) -> Result<(), InvalidConfig> {
-        let invalid = |valid| InvalidConfig::new(self.name, format!("{text:?}"), valid);
+        let invalid =
+            |valid: Cow<'static, str>| InvalidConfig::new(self.name, format!("{text:?}"), valid);
         (self.parse)(config, text).map_err(invalid)
     }
 }
@@ -93,7 +100,7 @@ macro_rules! optional {
         text_field(
             stringify!($field),
             |config| config.$field.clone().unwrap_or_default(),
-            |config, text| set(&mut config.$field, Ok(optional(text))),
+            |config, text| set(&mut config.$field, Ok::<_, &str>(optional(text))),
         )
     };
 }
@@ -103,12 +110,12 @@ macro_rules! text {
         text_field(
             stringify!($field),
             |config| config.$field.clone(),
-            |config, text| set(&mut config.$field, Ok(text.to_owned())),
+            |config, text| set(&mut config.$field, Ok::<_, &str>(text.to_owned())),
         )
     };
 }
 
-const FIELDS: [ConfigField; 23] = [
+const FIELDS: [ConfigField; 26] = [
     optional!(cron),
     optional!(time_zone),
     optional!(excluded_days),
@@ -152,20 +159,45 @@ const FIELDS: [ConfigField; 23] = [
         |config, text| set(&mut config.server_ttl, ServerTtl::parse(text).ok_or(ServerTtl::VALID)),
     ),
     text_field(
+        "cluster_concurrency",
+        |config| config.cluster_concurrency.map(|max| max.to_string()).unwrap_or_default(),
+        |config, text| set(&mut config.cluster_concurrency, cluster_concurrency(text)),
+    ),
+    text_field(
+        "start_rate",
+        |config| config.start_rate.map(|rate| rate.to_string()).unwrap_or_default(),
+        |config, text| set(&mut config.start_rate, start_rate(text)),
+    ),
+    text_field(
         "catch_up",
         |config| config.catch_up.map(|bounds| bounds.to_string()).unwrap_or_default(),
         |config, text| set(&mut config.catch_up, catch_up(text)),
     ),
     flag!(static_sharding),
     text!(strategy),
+    text_field(
+        "placement",
+        |config| config.placement.to_string(),
+        |config, text| set(&mut config.placement, placement(text)),
+    ),
     text!(description),
     flag!(disabled),
     flag!(overwrite),
 ];
 
-fn set<T>(field: &mut T, value: Result<T, &'static str>) -> Result<(), &'static str> {
-    *field = value?;
+fn set<T>(
+    field: &mut T,
+    value: Result<T, impl Into<Cow<'static, str>>>,
+) -> Result<(), Cow<'static, str>> {
+    *field = value.map_err(Into::into)?;
     Ok(())
+}
+
+fn placement(text: &str) -> Result<PlacementRules, String> {
+    let valid =
+        |error: InvalidPlacement| format!("{}: {} has {:?}", error.valid, error.part, error.value);
+    let rules = if text.trim().is_empty() { "" } else { text };
+    PlacementRules::parse(rules).map_err(valid)
 }
 
 fn optional(text: &str) -> Option<String> {
@@ -196,6 +228,20 @@ fn jitter(text: &str) -> Result<Option<u32>, &'static str> {
     }
     let bound: SignedDuration = text.parse().map_err(|_| JITTER)?;
     u32::try_from(bound.as_millis()).map(Some).map_err(|_| JITTER)
+}
+
+fn cluster_concurrency(text: &str) -> Result<Option<u32>, &'static str> {
+    if matches!(text, "none" | "") {
+        return Ok(None);
+    }
+    text.trim().parse().map(Some).map_err(|_| CLUSTER_CONCURRENCY)
+}
+
+fn start_rate(text: &str) -> Result<Option<StartRate>, &'static str> {
+    if matches!(text, "none" | "") {
+        return Ok(None);
+    }
+    StartRate::parse(text).map(Some).ok_or(START_RATE)
 }
 
 fn catch_up(text: &str) -> Result<Option<CatchUp>, &'static str> {
@@ -234,6 +280,18 @@ mod tests {
     }
 
     #[test]
+    fn window_of_the_catch_up_is_shown_in_its_largest_unit() {
+        let field = ConfigField::all().find(|field| field.name() == "catch_up").unwrap();
+        for (given, shown) in
+            [("3 in 3600s", "3 in 1h"), ("3 in 600s", "3 in 10m"), ("3 in 90s", "3 in 90s")]
+        {
+            let mut config = config();
+            field.set(&mut config, given).unwrap();
+            assert_eq!(field.text(&config), shown);
+        }
+    }
+
+    #[test]
     fn fields_are_those_of_the_configuration() {
         let names: Vec<&str> = config().fields().iter().map(|(name, _)| *name).collect();
         let names_here: Vec<&str> = ConfigField::all().map(ConfigField::name).collect();
@@ -257,6 +315,9 @@ mod tests {
         full.max_time_diff = MaxTimeDiff::Seconds(5);
         full.reconcile_interval_minutes = 7;
         full.server_ttl = ServerTtl::All(5_400);
+        full.cluster_concurrency = Some(4);
+        full.start_rate = StartRate::parse("10 in 1m");
+        full.placement = PlacementRules::parse("zones even # a\npin 0 a=b").unwrap();
         full.catch_up = Some(CatchUp { window_seconds: 60, max: 2 });
         (full.static_sharding, full.disabled, full.overwrite) = (true, true, true);
         (full.strategy, full.description) = ("odevity".to_owned(), "d".to_owned());

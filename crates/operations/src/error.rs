@@ -178,6 +178,30 @@ pub enum Error {
         /// Limit for all items together, in bytes.
         max: usize,
     },
+    /// A value of a request for a backfill is not valid.
+    #[error("{field} is {found}; valid is {valid}")]
+    InvalidBackfill {
+        /// `from`, `to` or `concurrency`.
+        field: &'static str,
+        /// The given value.
+        found: String,
+        /// The valid values.
+        valid: String,
+    },
+    /// A backfill of the job has not ended.
+    #[error(
+        "backfill {id} of job {job} is in progress ({done} of {total} fires); wait until it ends, or cancel it"
+    )]
+    BackfillInProgress {
+        /// Job name.
+        job: JobName,
+        /// Id of the backfill.
+        id: String,
+        /// Number of fires that all items have ended.
+        done: usize,
+        /// Number of fires.
+        total: usize,
+    },
     /// The wire formats cannot express the request.
     #[error("{what} is not possible for job {job}: {why}")]
     NotSupported {

@@ -48,6 +48,25 @@ pub fn next_fires(
     Ok(all.take(n.min(MAX_FIRES)).collect())
 }
 
+impl JobSnapshot {
+    /// Returns the next `n` fire times of the job after a moment, as [`next_fires`] does.
+    ///
+    /// A job with a fixed delay (`@after 5m`) has one at most: the delay after its last fire has
+    /// ended. It can lie before the moment while the run of that fire is in progress.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the fault of the schedule.
+    pub fn next_fires(&self, after: Timestamp, n: usize) -> Result<Vec<Timestamp>, InvalidConfig> {
+        let Some(config) = self.config() else { return Ok(Vec::new()) };
+        if config.fixed_delay().is_some() {
+            let next = self.view().delayed_fire();
+            let next = next.and_then(|next| Timestamp::from_millisecond(next.0).ok());
+            return Ok(next.into_iter().take(n).collect());
+        }
+        next_fires(config, after, n)
+    }
+}
+
 /// Condition under which the next fire of a job is started at all. Without it, the fire is missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -62,6 +81,8 @@ pub enum FireNeed {
     ServerEnabled,
     /// Instances are alive, but all of them are leaving.
     InstanceAvailable,
+    /// The item is disabled.
+    ItemEnabled,
 }
 
 impl fmt::Display for FireNeed {
@@ -72,6 +93,7 @@ impl fmt::Display for FireNeed {
             Self::ServerResumed => "a server is resumed",
             Self::ServerEnabled => "a server is enabled",
             Self::InstanceAvailable => "an instance is available",
+            Self::ItemEnabled => "the item is enabled",
         })
     }
 }
@@ -92,8 +114,13 @@ impl JobState {
 
 /// Returns what has to happen before the next fire of a job, as
 /// [`JobState::fire_need`] does; a snapshot also shows instances that are leaving.
+///
+/// A fire with a fixed delay is never missed: the first instance that may run it does so.
 #[must_use]
 pub fn fire_need(job: &JobSnapshot) -> Option<FireNeed> {
+    if job.config().is_some_and(|config| config.fixed_delay().is_some()) {
+        return None;
+    }
     let of_state = job_state(job).fire_need();
     of_state.or_else(|| job.available().is_empty().then_some(FireNeed::InstanceAvailable))
 }

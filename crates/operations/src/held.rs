@@ -91,7 +91,7 @@ impl JobSnapshot {
 /// Audited operations by which a server is held back, and the one that ends it.
 const PAUSE: &str = "pause";
 const DISABLE: &str = "disable";
-/// A disablement that is the begin of a drain.
+/// A disablement that is the start of a drain.
 pub(crate) const DRAIN: &str = "drain";
 const ENABLE: &str = "enable";
 

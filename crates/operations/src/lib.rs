@@ -27,9 +27,10 @@ mod why;
 mod wildcard;
 
 pub use act::{
-    Change, DrainMode, Drained, DrainedJob, DrainedServer, FieldChange, ItemRun, JobAction,
-    Removal, RemovalPreview, RequestedRun, RunsToCancel, Scope, StoredConfig, Triggered, Updated,
-    differences, preview, removal_preview,
+    BackfillProgress, BackfillRequest, BackfillState, Change, DrainMode, Drained, DrainedJob,
+    DrainedServer, FieldChange, ItemRun, JobAction, Removal, RemovalPreview, RequestedBackfill,
+    RequestedRun, RunsToCancel, Scope, StoredConfig, Triggered, Updated, differences, preview,
+    removal_preview,
 };
 pub use attention::{
     Attention, DueFire, LATE_GRACE_MS, RESHARDING_GRACE_MS, attention, due_fire, first_due_fire,
@@ -44,12 +45,12 @@ pub use error::{Error, Result};
 pub use fires::{Exclusion, FireNeed, MAX_FIRES, exclusion_at, fire_need, next_fires};
 pub use live::{Freshness, JobLine, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;
-pub use plan::{MovePlan, PlannedMove, WhatIf, plan_moves};
+pub use plan::{MovePlan, PlannedItem, PlannedMove, WhatIf, plan_moves};
 pub use reader::{Namespace, ReadBounds};
 pub use snapshot::JobSnapshot;
 pub use statistics::{
-    ItemBrief, ItemState, JobBrief, JobState, ServerBrief, ServerJob, item_brief, item_briefs,
-    job_brief, job_brief_since, job_briefs, job_state, jobs_of_server, server_briefs,
+    ItemBrief, ItemState, JobBrief, JobState, ProgressBrief, ServerBrief, ServerJob, item_brief,
+    item_briefs, job_brief, job_brief_since, job_briefs, job_state, jobs_of_server, server_briefs,
 };
 pub use transfer::{
     ApplyPlan, Converted, Export, ExportError, ExportedJob, ExportedTemplate, ImportAct,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Paths of the nodes of an item, below the job's root: the texts before and after the item number.
 ///
 /// The position in this table is stored. Nodes with other paths are stored as they are.
-const ITEM_NODES: [(&str, &str); 13] = [
+const ITEM_NODES: [(&str, &str); 14] = [
     ("ledger/", ""),
     ("sharding/", ""),
     ("sharding/", "/instance"),
@@ -27,6 +27,7 @@ const ITEM_NODES: [(&str, &str); 13] = [
     ("leader/failover/items/", ""),
     ("guarantee/started/", ""),
     ("guarantee/completed/", ""),
+    ("coordination/progress/", ""),
 ];
 
 /// The nodes of a job.

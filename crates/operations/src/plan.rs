@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use coordination::{ServerIp, server_of};
+use coordination::{JobConfig, ServerIp, server_of};
 use serde::Serialize;
-use sharding::{Assignment, InstanceId, StrategyRegistry};
+use sharding::{
+    Assignment, InstanceAttributes, InstanceId, PlacementReason, PlacementRules, ShardingItem,
+    StrategyRegistry,
+};
 
 use crate::JobSnapshot;
 
@@ -24,6 +27,10 @@ pub struct WhatIf {
     pub total_count: Option<u32>,
     /// New strategy.
     pub strategy: Option<String>,
+    /// New placement rules.
+    pub placement: Option<PlacementRules>,
+    /// Weight, zone and labels of the instances that would join.
+    pub joining: InstanceAttributes,
 }
 
 impl WhatIf {
@@ -48,6 +55,21 @@ pub struct PlannedMove {
     pub to: Option<String>,
     /// True if the item runs now, so that it would move when the run has ended.
     pub waits: bool,
+    /// Reason for the next owner.
+    pub reason: String,
+}
+
+/// The owner that an item would have, moved or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[non_exhaustive]
+pub struct PlannedItem {
+    /// Item number.
+    pub item: u32,
+    /// Owner after the change.
+    pub owner: Option<String>,
+    /// Reason for the owner: `pinned to …`, `kept where it was`, or the reason of a move.
+    pub reason: String,
 }
 
 /// Effect of a hypothetical change.
@@ -57,6 +79,8 @@ pub struct PlannedMove {
 pub struct MovePlan {
     /// The items that would move.
     pub moves: Vec<PlannedMove>,
+    /// All items, in ascending order, with the reasons for their owners.
+    pub items: Vec<PlannedItem>,
     /// Instances that would be available, in the order in which strategies see them.
     pub members: Vec<String>,
     /// True if no instance would be available: items keep their owners, and none of them runs.
@@ -84,25 +108,44 @@ pub fn plan_moves(
     let config = config.clone().with(|it| {
         it.sharding_total_count = what_if.total_count.unwrap_or(config.sharding_total_count);
         it.strategy = what_if.strategy.clone().unwrap_or_else(|| config.strategy.clone());
+        it.placement = what_if.placement.clone().unwrap_or_else(|| config.placement.clone());
     });
     config.check().map_err(|error| error.to_string())?;
-    let mut members = members(job, what_if);
+    if let Ok(strategy) = strategies.get(&config.strategy) {
+        config.check_rules_for(&*strategy).map_err(|error| error.to_string())?;
+    }
+    let mut members = members(job, what_if, &config);
     sharding::sort_descending(&mut members);
     let before = Assignment::from_owners(job.items().into_iter().map(|i| job.owner(i).cloned()));
     let has_no_members = members.is_empty();
-    let after = if has_no_members {
-        before.clone()
+    let joining = what_if.join.iter().map(|id| (id.clone(), joining(what_if, id))).collect();
+    let (after, reasons) = if has_no_members {
+        let no_instance = PlacementReason::NoInstance;
+        (before.clone(), vec![no_instance; before.total_count() as usize])
     } else {
-        job.view().assignment_for(&members, &config, strategies, now_ms)?
+        let view = job.view();
+        let planned = view.assignment_for(&members, &joining, &config, strategies, now_ms)?;
+        (planned.owners, planned.reasons)
+    };
+    let reason = |item: ShardingItem| {
+        let beyond = || "the job would have fewer items".to_owned();
+        reasons.get(item.index() as usize).map_or_else(beyond, ToString::to_string)
     };
     let name = |id: Option<InstanceId>| id.map(|id| id.to_string());
     let moves = after.moves_from(&before).into_iter().map(|planned| PlannedMove {
         item: planned.item.index(),
         waits: job.view().item(planned.item).is_busy(),
+        reason: reason(planned.item),
         from: name(planned.from),
         to: name(planned.to),
     });
+    let items = after.iter().map(|(item, owner)| PlannedItem {
+        item: item.index(),
+        owner: owner.map(ToString::to_string),
+        reason: reason(item),
+    });
     Ok(MovePlan {
+        items: items.collect(),
         moves: moves.collect(),
         members: members.iter().map(ToString::to_string).collect(),
         no_available_instance: has_no_members,
@@ -110,8 +153,14 @@ pub fn plan_moves(
     })
 }
 
-/// Returns the instances that would be available.
-fn members(job: &JobSnapshot, what_if: &WhatIf) -> Vec<InstanceId> {
+/// Returns the attributes of an instance that would join.
+fn joining(what_if: &WhatIf, id: &InstanceId) -> InstanceAttributes {
+    let server = server_of(id);
+    what_if.joining.clone().identified_by(server.as_ref().map(ServerIp::as_str), None)
+}
+
+/// Returns the instances that would be available under this configuration.
+fn members(job: &JobSnapshot, what_if: &WhatIf, config: &JobConfig) -> Vec<InstanceId> {
     let view = job.view();
     let is_enabled = |id: &InstanceId| {
         server_of(id).is_some_and(|ip| {
@@ -125,5 +174,9 @@ fn members(job: &JobSnapshot, what_if: &WhatIf) -> Vec<InstanceId> {
         .join
         .iter()
         .filter(|id| server_of(id).is_some_and(|ip| !what_if.disable.contains(&ip)));
-    stay.chain(join).cloned().collect::<BTreeSet<_>>().into_iter().collect()
+    let may_own = |id: &&InstanceId| {
+        let attributes = view.attributes_of(id).unwrap_or_else(|| joining(what_if, id));
+        config.placement.unmet(&attributes).is_none()
+    };
+    stay.chain(join).filter(may_own).cloned().collect::<BTreeSet<_>>().into_iter().collect()
 }

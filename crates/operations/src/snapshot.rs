@@ -103,20 +103,21 @@ impl JobSnapshot {
         }
         let item = kind.as_ref().and_then(NodeKind::item);
         let before = item.map(|item| (item, ItemFacts::of(self, item)));
+        let was_registered = self.is_registration(kind.as_ref());
         self.store(&change);
         self.anomalies.retain(|anomaly| anomaly.path != path);
         if let Err(anomaly) = self.view.apply(change) {
             self.anomalies.push(anomaly);
             self.anomalies.sort_by(|a, b| a.path.cmp(&b.path));
         }
-        // The fires that items can start depend on the instances.
-        let readiness = match item {
-            Some(_) => None,
-            None => Some(self.compute_readiness()).filter(|ready| *ready != self.readiness),
-        };
-        if let Some(readiness) = readiness {
-            self.readiness = readiness;
-            self.tally = Tally::of(self);
+        // The fires that items can start depend on the instances, and so do lost runs.
+        if item.is_none() {
+            let readiness = self.compute_readiness();
+            let has_registration_changed = self.is_registration(kind.as_ref()) != was_registered;
+            if readiness != self.readiness || has_registration_changed {
+                self.readiness = readiness;
+                self.tally = Tally::of(self);
+            }
         }
         if let Some((item, before)) = before {
             let after = ItemFacts::of(self, item);
@@ -129,6 +130,11 @@ impl JobSnapshot {
             self.former_configs = OnceLock::new();
         }
         kind
+    }
+
+    /// Returns true if the node registers an instance at present.
+    fn is_registration(&self, kind: Option<&NodeKind>) -> bool {
+        matches!(kind, Some(NodeKind::Instance(id)) if self.view.is_registered(id))
     }
 
     fn store(&mut self, change: &Change) {
@@ -423,6 +429,25 @@ impl JobSnapshot {
     #[must_use]
     pub fn is_running(&self, item: ShardingItem) -> bool {
         is_running(self.view.item(item))
+    }
+
+    /// Returns the holder of the recorded run of an item if its session has ended: the run is not
+    /// taken over yet, or no instance is alive to do so.
+    #[must_use]
+    pub fn lost_holder(&self, item: ShardingItem) -> Option<&InstanceId> {
+        let shown = self.view.item(item);
+        let run = shown.ledger.as_ref().and_then(|ledger| ledger.value.running())?;
+        let is_lost = !self.view.is_registered(&run.holder) && !shown.marks.shows_run();
+        is_lost.then_some(&run.holder)
+    }
+
+    /// Returns true if a run of an item waits for a takeover: its record or a Java instance says
+    /// so, or its holder is gone.
+    pub(crate) fn is_orphaned(&self, item: ShardingItem) -> bool {
+        let shown = self.view.item(item);
+        let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
+        let is_recorded = record.is_some_and(|it| it.is_busy() && it.running().is_none());
+        is_recorded || shown.queued || self.lost_holder(item).is_some()
     }
 
     /// Returns the Rust instance that marks an item as running although its record shows no run.

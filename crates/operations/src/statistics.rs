@@ -4,8 +4,12 @@
 //! answers of the original are corrected.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use coordination::{RunSource, ServerIp, ServerState, server_of};
+use coordination::{
+    FencingToken, NodeKind, ProgressRecord, RunSource, ServerIp, ServerState, decode_progress,
+    server_of,
+};
 use serde::Serialize;
 use sharding::ShardingItem;
 
@@ -197,6 +201,57 @@ pub struct ItemBrief {
     pub failing: bool,
     /// Reason of the last failure: one line of at most 256 bytes; `None` once a run has succeeded.
     pub failure: Option<String>,
+    /// Progress of the present run or, while the item does not run, of the last one; `None` if that
+    /// run has reported none.
+    pub progress: Option<ProgressBrief>,
+}
+
+/// Progress of a run, as its code has reported it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ProgressBrief {
+    /// Number of finished steps.
+    pub done: u64,
+    /// Number of all steps; `None` if the code does not know it.
+    pub total: Option<u64>,
+    /// Finished part in percent, rounded down; `None` without a total above 0.
+    pub percent: Option<u8>,
+    /// Message of one line; empty if there is none.
+    pub message: String,
+    /// Time of the report by the clock of the run's instance, in milliseconds since 1970 UTC.
+    pub at_ms: i64,
+}
+
+impl ProgressBrief {
+    fn of(record: &ProgressRecord) -> Self {
+        let ProgressRecord { at_ms, progress, .. } = record;
+        Self {
+            done: progress.done(),
+            total: progress.total(),
+            percent: progress.percent(),
+            message: progress.message().to_owned(),
+            at_ms: *at_ms,
+        }
+    }
+
+    /// Returns the numbers as text: `30 of 120 (25 %)`, or `30` without a total.
+    #[must_use]
+    pub fn numbers(&self) -> String {
+        match (self.total, self.percent) {
+            (Some(total), Some(percent)) => format!("{} of {total} ({percent} %)", self.done),
+            (Some(total), None) => format!("{} of {total}", self.done),
+            (None, _) => self.done.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for ProgressBrief {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.numbers())?;
+        if self.message.is_empty() { Ok(()) } else { write!(f, ", {}", self.message) }
+    }
 }
 
 /// Returns the state of a job.
@@ -374,7 +429,8 @@ pub fn item_briefs(job: &JobSnapshot) -> Vec<ItemBrief> {
 pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
     let shown = job.view().item(item);
     let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
-    let running = job.is_running(item);
+    let is_lost = job.lost_holder(item).is_some();
+    let running = job.is_running(item) && !is_lost;
     let owner = job.owner(item);
     let status = if shown.is_disabled() {
         ItemState::Disabled
@@ -388,8 +444,8 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
     let run = record.and_then(|record| record.run());
     let present_run = if running { run } else { None };
     let runs_on = if running { job.runner(item) } else { None };
-    let ended_ms = if running { None } else { record.and_then(|record| record.ended_ms) };
-    let orphaned = record.is_some_and(|record| record.is_busy() && record.running().is_none());
+    let ended_ms =
+        if running || is_lost { None } else { record.and_then(|record| record.ended_ms) };
     ItemBrief {
         item: item.index(),
         server_ip: owner.and_then(server_of).map(|ip| ip.to_string()),
@@ -401,7 +457,7 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
         runs_on: runs_on.map(ToString::to_string),
         source: present_run.map(|run| run.source.as_str()),
         requested: record.is_some_and(|record| record.request.is_some()),
-        orphaned: orphaned || shown.queued,
+        orphaned: job.is_orphaned(item),
         moves_to: job.view().next_owner(item).map(ToString::to_string),
         token: record.map(|record| record.token.0),
         fire_ms: run.map(|run| run.fire.0).or(record.and_then(|r| r.last_fire).map(|fire| fire.0)),
@@ -410,5 +466,18 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
         outcome: record.and_then(|record| record.outcome).map(|outcome| outcome.as_str()),
         failing: record.is_some_and(has_failed),
         failure: record.and_then(|record| record.failure.as_ref()).map(ToString::to_string),
+        progress: record.and_then(|record| progress_of(job, item, record.token)),
     }
+}
+
+/// Returns the progress of the run with this token. A stored progress of an earlier run, or one
+/// that cannot be read, is left out.
+fn progress_of(
+    job: &JobSnapshot,
+    item: ShardingItem,
+    token: FencingToken,
+) -> Option<ProgressBrief> {
+    let node = job.node(&NodeKind::Progress(item))?;
+    let record = decode_progress(&node.data).ok().filter(|record| record.token == token)?;
+    Some(ProgressBrief::of(&record))
 }

@@ -60,7 +60,8 @@ impl ItemFacts {
         }
         let shown = job.view().item(item);
         let record = shown.ledger.as_ref().map(|record| &record.value);
-        let is_running = is_running(shown);
+        let is_lost = job.lost_holder(item).is_some();
+        let is_running = is_running(shown) && !is_lost;
         Self {
             is_known: *shown != ItemView::default(),
             is_failing: record.is_some_and(has_failed),
@@ -70,7 +71,7 @@ impl ItemFacts {
             runs_on: runner(shown).filter(|_| is_running).cloned(),
             owner: shown.owner.as_ref().map(|owner| owner.value.clone()),
             chance: chance(job, item),
-            ended: record.filter(|_| !is_running).and_then(|record| record.ended_ms),
+            ended: record.filter(|_| !is_running && !is_lost).and_then(|record| record.ended_ms),
         }
     }
 }

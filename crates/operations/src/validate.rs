@@ -49,7 +49,8 @@ pub(crate) fn readable_schedule(config: &JobConfig) -> Result<(), InvalidConfig>
 
 /// Checks a configuration before it is written.
 ///
-/// A strategy that is already stored may be one that only the instances know, so it passes.
+/// A strategy that is already stored may be one that only the instances know, so it passes. So does
+/// a stored schedule that has ended.
 ///
 /// # Errors
 /// [`InvalidConfig`] names the field, its value and the valid values.
@@ -62,11 +63,13 @@ pub fn validate(
     config.check()?;
     config.check_for_java()?;
     let kept = stored.is_some_and(|stored| stored.strategy == config.strategy);
-    if let Err(error) = strategies.get(&config.strategy)
-        && !kept
-    {
-        let valid = format!("one of {}, or empty", error.known.join(", "));
-        return Err(InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid));
+    match strategies.get(&config.strategy) {
+        Ok(strategy) => config.check_rules_for(&*strategy)?,
+        Err(_) if kept => {}
+        Err(error) => {
+            let valid = format!("one of {}, or empty", error.known.join(", "));
+            return Err(InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid));
+        }
     }
     let schedule = schedule_of(config)?;
     if let (Some(schedule), Some(bound)) = (&schedule, config.jitter_ms) {
@@ -76,7 +79,8 @@ pub fn validate(
             InvalidConfig::new("jitter", format!("{:?}", error.bound), error.valid)
         })?;
     }
-    match schedule {
+    let is_stored = stored.is_some_and(|stored| stored.has_schedule_of(config));
+    match schedule.filter(|_| !is_stored) {
         Some(schedule) => texts_of(config).check_fires_after(&schedule, now).map_err(invalid_text),
         None => Ok(()),
     }

@@ -5,6 +5,7 @@ use crate::support;
 use coordination::{Dialect, JavaSettings, JobConfig, JobName};
 use operations::{
     ApplyPlan, Error, FieldChange, ImportAct, JobSnapshot, Operations, Owner, Report, plan_apply,
+    plan_import,
 };
 use sharding::StrategyRegistry;
 
@@ -66,6 +67,26 @@ async fn namespace_becomes_what_is_declared_and_a_second_apply_changes_nothing()
     assert!(b.config().unwrap().failover);
     assert_eq!(b.former_configs().unwrap().iter().count(), 1, "the way back is kept");
     assert_eq!(b.audit().next_back().map(|record| &*record.why), Some("release 12"));
+}
+
+/// A job that was stored without a strategy keeps average allocation.
+#[tokio::test(start_paused = true)]
+async fn new_jobs_get_the_default_strategy_and_stored_ones_keep_theirs() {
+    let world = World::new();
+    let operations = world.operations();
+    let present = operations.namespace().await.unwrap();
+    let imported = [config("earlier").into()];
+    let strategies = StrategyRegistry::default();
+    let steps = plan_import(&imported, |name| present.stored(name), false, &strategies, noon());
+    operations.import_all(&steps, &by(), || ()).await;
+    let declared = [config("earlier"), config("new")];
+    apply(&operations, &declared, "team").await;
+    let strategy =
+        async |name: &str| job(&operations, name).await.config().unwrap().strategy.clone();
+    assert_eq!(strategy("earlier").await, "");
+    assert_eq!(strategy("new").await, "PLACEMENT");
+    let again = plan(&operations, &declared, "team").await;
+    assert!(!again.has_changes(), "{again:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,9 +2,10 @@
 
 use crate::support;
 
-use coordination::{FireTime, Outcome};
+use coordination::{FireTime, Layout, Outcome};
 use operations::{
-    Change, Error, Report, RunsToCancel, WhyNot, item_briefs, preview, why_item_not_running,
+    Change, Error, ItemState, JobSnapshot, Report, RunsToCancel, WhyNot, item_briefs, preview,
+    why_item_not_running, why_not_running,
 };
 use reg_center::MemoryCenter;
 use reg_center::memory::WriteFault;
@@ -119,6 +120,30 @@ async fn why_names_author_and_reason_until_the_run_has_ended() {
         text,
         "anna cancelled its run at 2024-02-29T12:00:00Z: release 12; its holder ends it, or the leader"
     );
+}
+
+/// The sessions of all instances have ended, and no instance is alive to take a run over.
+#[tokio::test(start_paused = true)]
+async fn run_of_a_lost_holder_is_orphaned() {
+    let world = World::new();
+    let _members = hanging(&world).await;
+    let model = world.registry.snapshot();
+    let root = Layout::new(&job()).root();
+    let lasting = model.subtree(&root).filter(|node| node.stat.owner.is_none()).cloned().collect();
+    let now = JobSnapshot::of_nodes(&job(), lasting);
+    let item = ShardingItem::new(0);
+    let brief = item_briefs(&now).remove(0);
+    assert_eq!((brief.running, brief.orphaned, brief.status), (false, true, ItemState::Unowned));
+    let holder = now.lost_holder(item).map(ToString::to_string);
+    assert!(holder.is_some());
+    let reasons = why_item_not_running(&now, item, noon());
+    assert!(reasons.contains(&WhyNot::Orphaned { holder }), "{reasons:?}");
+    assert!(!reasons.iter().any(|why| matches!(why, WhyNot::Runs { .. })), "{reasons:?}");
+    let reasons = why_not_running(&now, noon());
+    assert!(reasons.contains(&WhyNot::OrphanedItems { items: vec![0, 1, 2, 3] }), "{reasons:?}");
+    let which = Change::Cancel(RunsToCancel::OfItems(items(&[0])));
+    let what = &preview(&now, &which, noon()).unwrap().done[0].what;
+    assert!(what.ends_with("token 1, is ended by the leader"), "{what}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 
 mod apply;
 mod attention;
+mod backfill;
 mod cancel;
 mod configure;
 mod doctor;

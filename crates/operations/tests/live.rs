@@ -268,7 +268,9 @@ async fn oldest_runs_of_all_jobs_come_first() {
         ("/other/ledger/1", &*records[2]),
         ("/leftover/ledger/0", &*running_since(2)),
     ];
-    world.write(&nodes, &[]).await;
+    // A run whose instance is gone is not running.
+    let instances = [("/job/instances/10.0.0.1@-@7", ""), ("/other/instances/10.0.0.1@-@7", "")];
+    let _session = world.write(&nodes, &instances).await;
     let live = LiveNamespace::follow(Arc::new(world.registry.connect()));
     live.loaded(DEADLINE).await.unwrap();
     let runs = |limit| -> Vec<_> {

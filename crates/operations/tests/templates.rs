@@ -44,6 +44,7 @@ async fn job_from_a_template_is_created_run_and_removed() {
         config.java = JavaSettings::of(dialect);
         let report_of = report(Some("eu"));
         let done = operations.create_job(&report_of, &config, &by()).await.unwrap();
+        let config = config.with_default_strategy(None);
         assert_eq!(done.done[0].what, "created from the template report, label eu");
         assert_eq!(operations.config(&job()).await.unwrap().config, Ok(config), "{dialect}");
         let snapshot = operations.job(&job()).await.unwrap();

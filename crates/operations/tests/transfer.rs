@@ -485,12 +485,12 @@ fn version_1_settings_are_converted_or_noted() {
         ),
         ("simple by name", &[("config/jobType", "SIMPLE")], v2, kind, "simple", None),
         (
-            "offset",
-            &[("offset/0", "17")],
+            "offset of no item",
+            &[("offset/3", "17")],
             v2,
             kind,
             "simple",
-            Some("the offsets of 1 items are not imported"),
+            Some("the offset of item 3 is not imported; the items are 0 to 2"),
         ),
         (
             "failover without effect",
@@ -512,6 +512,29 @@ fn version_1_settings_are_converted_or_noted() {
         assert_eq!(notes.contains("config/jobType is missing"), !is_named, "{case}: {notes}");
         assert!(config.check().and_then(|()| config.check_for_java()).is_ok(), "{case}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn offsets_of_version_1_become_checkpoints() {
+    let offsets = [("offset/0", "17"), ("offset/1", ""), ("offset/2", "a;b")];
+    let converted = converted(&offsets, Dialect::V2).unwrap().unwrap();
+    let mut wanted = Importable::from(converted.config);
+    wanted.checkpoints = converted.checkpoints;
+    let strategies = StrategyRegistry::default();
+    let absent = |_: &JobName| Ok(None::<JobSnapshot>);
+    let step = &plan_import(&[wanted.clone()], absent, false, &strategies, noon())[0];
+    assert_eq!(step.to_string(), "create job with checkpoints of 2 items");
+    wanted.checkpoints.clear();
+    let other = &plan_import(&[wanted], absent, false, &strategies, noon())[0];
+    assert_ne!(step.identity(), other.identity());
+
+    let world = World::new();
+    world.write(&[("/job/coordination/checkpoints/2", "of the code")], &[]).await;
+    let report = world.operations().import(step, &by()).await.unwrap();
+    assert_eq!(world.stored("/job/coordination/checkpoints/0").unwrap(), "17");
+    assert_eq!(world.stored("/job/coordination/checkpoints/1"), None);
+    assert_eq!(world.stored("/job/coordination/checkpoints/2").unwrap(), "of the code");
+    assert_eq!((report.left.len(), report.left[0].target.as_str()), (1, "item 2"), "{report}");
 }
 
 #[test]

@@ -87,11 +87,17 @@ async fn reasons_are_ordered_by_importance() {
 
     let operations = world.operations();
     operations.disable_items(&job(), &items(&[3]), &by()).await.unwrap();
-    operations.pause(&Scope::of_job(job()), &by()).await.unwrap();
     let said = |act: &str| format!("{act} by anna at 2024-02-29T12:00:00Z: release 12");
     let next = |unless| WhyNot::NextFireMissed { at_ms, unless };
+    let without_item = || WhyNot::ItemsDisabled { items: vec![3] };
+    let expected = [without_item(), WhyNot::NextFire { at_ms }];
+    assert_eq!(why_not_running(&world.now(), noon()), expected);
+    let disabled = || WhyNot::ItemDisabled { said: Some(said("disable items")) };
+    let expected = [disabled(), next(FireNeed::ItemEnabled)];
+    assert_eq!(why_item_not_running(&world.now(), ShardingItem::new(3), noon()), expected);
+    operations.pause(&Scope::of_job(job()), &by()).await.unwrap();
     let expected = [
-        WhyNot::ItemDisabled { said: Some(said("disable items")) },
+        disabled(),
         WhyNot::OwnerHeldBack {
             owner: "10.0.0.1@-@1".into(),
             server: format!("server 10.0.0.1 is paused ({})", said("pause")),
@@ -101,22 +107,41 @@ async fn reasons_are_ordered_by_importance() {
     assert_eq!(why_item_not_running(&world.now(), ShardingItem::new(3), noon()), expected);
     let servers = vec![format!("server 10.0.0.1 is paused ({})", said("pause"))];
     let paused = WhyNot::Paused { servers, all: true, items: 4 };
-    assert_eq!(why_not_running(&world.now(), noon()), [paused, next(FireNeed::ServerResumed)]);
+    let expected = [paused, without_item(), next(FireNeed::ServerResumed)];
+    assert_eq!(why_not_running(&world.now(), noon()), expected);
     let none = why_item_not_running(&world.now(), ShardingItem::new(4), noon());
     assert_eq!(none, [WhyNot::NoSuchItem]);
 
     operations.disable(&Scope::of_job(job()), &by()).await.unwrap();
     let now = world.until("no leader", |job| job.view().leader().is_none()).await;
     let servers = vec![format!("server 10.0.0.1 is disabled ({})", said("disable"))];
-    let expected =
-        [WhyNot::NoAvailableInstance { servers }, WhyNot::NoLeader, next(FireNeed::ServerEnabled)];
+    let expected = [
+        WhyNot::NoAvailableInstance { servers },
+        WhyNot::NoLeader,
+        without_item(),
+        next(FireNeed::ServerEnabled),
+    ];
     assert_eq!(why_not_running(&now, noon()), expected);
 
     within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();
     assert_eq!(
         why_not_running(&world.now(), noon()),
-        [WhyNot::NoLiveInstance, next(FireNeed::WorkerStarts)]
+        [WhyNot::NoLiveInstance, without_item(), next(FireNeed::WorkerStarts)]
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn fire_with_fixed_delay_is_never_missed() {
+    let world = World::new();
+    let config = every_ten_seconds().after(std::time::Duration::from_secs(60));
+    let member = world.member(1, config).await;
+    let now =
+        world.until("the start of the delay", |job| job.view().delayed_fire().is_some()).await;
+    let at_ms = now.view().delayed_fire().unwrap().0;
+    assert_eq!(why_not_running(&now, noon()), [WhyNot::WaitsForFire { at_ms }]);
+    within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();
+    let expected = [WhyNot::NoLiveInstance, WhyNot::NextFire { at_ms }];
+    assert_eq!(why_not_running(&world.now(), noon()), expected);
 }
 
 /// A record has a gap until the claim after the one that found it.
@@ -287,6 +312,68 @@ async fn running_item_is_a_reason_with_its_holder() {
     assert_eq!(holder.as_deref(), Some("10.0.0.1@-@1"));
     assert!(since_ms.is_some());
     assert_eq!(reasons[1], WhyNot::OnRequestOnly);
+}
+
+#[tokio::test(start_paused = true)]
+async fn run_that_waits_for_a_place_is_a_reason() {
+    let world = World::new();
+    let _member = world.member_with(1, on_request(), |builder| builder.max_concurrency(1)).await;
+    world.hold(&[0, 1, 2, 3]);
+    world.operations().trigger(&job(), Some(&items(&[0, 1])), &by()).await.unwrap();
+    let instance = InstanceId::new("10.0.0.1@-@1");
+    let now = world.until("the wait", |job| job.view().waiting_runs(&instance).is_some()).await;
+    let WhyNot::WaitsForPlace { limit: 1, waiting: 1, .. } = &why_not_running(&now, noon())[0]
+    else {
+        panic!("{:?}", why_not_running(&now, noon()));
+    };
+    let begun = world.seen()[0].0;
+    let first = |item| why_item_not_running(&now, ShardingItem::new(item), noon()).remove(0);
+    assert!(matches!(first(begun), WhyNot::Runs { .. }), "{:?}", first(begun));
+    let waits = first(1 - begun);
+    let text = waits.to_string();
+    assert!(
+        text.starts_with("1 run waits for a place in the process of 10.0.0.1@-@1, the longest"),
+        "{text}"
+    );
+    assert!(!waits.prevents_runs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn item_that_waits_for_a_permit_names_the_holders() {
+    let world = World::new();
+    let _member = world.member(1, on_request().cluster_concurrency(1)).await;
+    world.hold(&[0, 1, 2, 3]);
+    world.operations().trigger(&job(), Some(&items(&[0, 1])), &by()).await.unwrap();
+    let now = world.until("the permit", |job| job.view().permits().count() == 1).await;
+    let begun = world.until("the run", |job| job.is_running(ShardingItem::new(0))).await;
+    let reasons = why_item_not_running(&begun, ShardingItem::new(1), noon());
+    let waits = reasons.iter().find(|why| matches!(why, WhyNot::WaitsForPermit { .. }));
+    let expected = "waits for a permit of the job (1 of 1 are taken, cluster_concurrency): item 0 \
+                    on 10.0.0.1@-@1";
+    assert_eq!(waits.map(ToString::to_string).as_deref(), Some(expected));
+    let runs = why_item_not_running(&now, ShardingItem::new(0), noon());
+    assert!(!runs.iter().any(|why| matches!(why, WhyNot::WaitsForPermit { .. })), "{runs:?}");
+    world.hold(&[]);
+    world.until("no permit", |job| job.view().permits().count() == 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn item_that_waits_for_the_start_rate_names_the_time() {
+    let world = World::new();
+    let rate = lite::StartRate { max: 1, period_seconds: 60 };
+    let _member = world.member(1, on_request().start_rate(rate)).await;
+    world.operations().trigger(&job(), Some(&items(&[0, 1])), &by()).await.unwrap();
+    let began =
+        |job: &operations::JobSnapshot| job.view().starts_again_at(world.time().as_millisecond());
+    let job_now = world.until("a start", |job| began(job).is_some()).await;
+    let (_, at_ms) = began(&job_now).unwrap();
+    let waits = |why: &WhyNot| matches!(why, WhyNot::WaitsForRate { .. });
+    let reasons = why_item_not_running(&job_now, ShardingItem::new(1), world.time());
+    let why = reasons.iter().find(|why| waits(why)).unwrap();
+    assert_eq!(*why, WhyNot::WaitsForRate { rate: "1 in 1m".to_owned(), at_ms });
+    assert!(why.to_string().contains("the next run may begin at 2"), "{why}");
+    let later = jiff::Timestamp::from_millisecond(at_ms).unwrap();
+    assert!(!why_item_not_running(&job_now, ShardingItem::new(1), later).iter().any(waits));
 }
 
 #[test]

@@ -23,7 +23,9 @@ pub enum Change {
     /// [`created`](crate::Stat::created) differs from the known one, the node was deleted and
     /// created in between.
     Put(Node),
-    /// A node was deleted.
+    /// A node was deleted. The reader may not know it: a node that was created and deleted before
+    /// its creation was delivered, or by one transaction, has only this change. It may be delivered
+    /// twice.
     Gone {
         /// The deleted node.
         path: NodePath,

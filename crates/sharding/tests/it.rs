@@ -6,4 +6,5 @@ mod golden_vectors;
 mod prop_assignment;
 mod prop_minimal_movement;
 mod prop_parameters;
+mod prop_placement;
 mod prop_strategies;

@@ -16,7 +16,7 @@ fn strategies() -> Vec<Arc<dyn ShardingStrategy>> {
     let registry = StrategyRegistry::default();
     let strategies: Vec<_> =
         registry.names().into_iter().filter_map(|name| registry.get(name).ok()).collect();
-    assert_eq!(strategies.len(), 5, "all strategies are tested");
+    assert_eq!(strategies.len(), 6, "all strategies are tested");
     strategies
 }
 
@@ -140,7 +140,8 @@ proptest! {
             previous: cluster.previous.as_ref().map(rename),
             ..cluster.clone()
         };
-        for strategy in strategies() {
+        // `PLACEMENT` hashes the names.
+        for strategy in strategies().into_iter().filter(|it| it.name() != "PLACEMENT") {
             let expected = rename(&strategy.assign(&cluster.input()));
             prop_assert_eq!(strategy.assign(&renamed_cluster.input()), expected, "{:?}", strategy);
         }
@@ -159,6 +160,7 @@ proptest! {
                 "ODEVITY" | "ROUND_ROBIN" => (false, true, true),
                 "SINGLE_SHARDING_BALANCE" => (false, true, false),
                 "MINIMAL_MOVEMENT" => (true, false, true),
+                "PLACEMENT" => (false, false, true),
                 other => panic!("list the inputs of {other} in this test"),
             };
             if changes_name {

@@ -4,7 +4,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use checker::history::Record;
-use lite::JobConfig;
+use coordination::{
+    Backfill, BackfillCancel, BackfillLog, CancelRequest, FireTime, Layout, OperatorStep,
+    UnknownFields, decode_backfills, decode_ledger,
+};
+use lite::{JobConfig, ShardingItem};
+use reg_center::{Node, Txn, Version};
 
 /// A cluster that scenarios act on. Its processes are named `a`, `b` …; they all run one job.
 ///
@@ -216,10 +221,101 @@ pub enum AdminOp {
     },
     /// Request a run of all items now.
     Trigger,
+    /// Request the cancellation of the unfinished run that an item's record shows.
+    Cancel {
+        /// Number of the item, from 0.
+        item: u32,
+    },
+    /// Request a backfill of the last seconds, unless one has not ended.
+    Backfill {
+        /// Number of past fires, one a second.
+        fires: usize,
+        /// Number of items, from the first on.
+        items: u32,
+        /// Number of fires that may be in progress at once.
+        concurrency: usize,
+    },
+    /// Request the cancellation of the backfill that has not ended.
+    CancelBackfill,
     /// Delete the instance node of a process, as the console of ElasticJob does to shut it down.
     RemoveInstance(String),
     /// Delete the leader node.
     RemoveLeader,
+}
+
+const MS_PER_SECOND: i64 = 1_000;
+
+/// Reads the log of backfills; `None` if it is not readable.
+fn backfill_log(node: Option<&Node>) -> Option<(Option<Version>, BackfillLog)> {
+    let Some(node) = node else { return Some((None, BackfillLog::default())) };
+    Some((Some(node.stat.version), decode_backfills(&node.data).ok()?))
+}
+
+impl AdminOp {
+    /// Returns the write that requests the cancellation of an item's run; `None` if its record
+    /// shows no unfinished run, or one with a request.
+    ///
+    /// `at_ms` is the operator's clock, in milliseconds since 1970 UTC.
+    #[must_use]
+    pub fn cancel_txn(layout: &Layout, item: u32, record: &Node, at_ms: i64) -> Option<Txn> {
+        let ledger = decode_ledger(&record.data).ok()?;
+        let request = CancelRequest::new(ledger.token, "operator", "scenario", at_ms)?;
+        let step = OperatorStep::RequestCancel {
+            item: ShardingItem::new(item),
+            ledger: Box::new(ledger.with_cancel_request(request)?),
+            version: record.stat.version,
+        };
+        Some(layout.change(&[step]))
+    }
+
+    /// Returns the write that requests a backfill of the seconds before `at_ms`; `None` if the log
+    /// is not readable, or a backfill has not ended.
+    ///
+    /// `at_ms` is the operator's clock, in milliseconds since 1970 UTC.
+    #[must_use]
+    pub fn backfill_txn(
+        layout: &Layout,
+        log: Option<&Node>,
+        (fires, items, concurrency): (usize, u32, usize),
+        at_ms: i64,
+    ) -> Option<Txn> {
+        let (expect, mut log) = backfill_log(log)?;
+        if log.open().is_some() {
+            return None;
+        }
+        let n = i64::try_from(fires).ok()?;
+        let until_ms = at_ms - at_ms.rem_euclid(MS_PER_SECOND);
+        let from_ms = until_ms - n * MS_PER_SECOND;
+        log.push(Backfill {
+            id: format!("backfill-{at_ms}").into(),
+            by: "operator".to_owned(),
+            why: "scenario".to_owned(),
+            at: FireTime::of_request(at_ms),
+            from_ms,
+            until_ms,
+            fires: (0..n).map(|n| FireTime(from_ms + n * MS_PER_SECOND)).collect(),
+            total: fires,
+            items: (0..items).map(ShardingItem::new).collect(),
+            concurrency,
+            done: 0,
+            cancel: None,
+            ended_ms: None,
+            unknown: UnknownFields::default(),
+        });
+        Some(layout.change(&[OperatorStep::SetBackfills { log, expect }]))
+    }
+
+    /// Returns the write that cancels the backfill that has not ended; `None` if there is none, or
+    /// it is cancelled.
+    #[must_use]
+    pub fn cancel_backfill_txn(layout: &Layout, log: Option<&Node>, at_ms: i64) -> Option<Txn> {
+        let (expect, log) = backfill_log(log)?;
+        let open = log.open().filter(|open| open.is_in_progress())?;
+        let (by, why) = ("operator".to_owned(), "scenario".to_owned());
+        let cancel = Some(BackfillCancel { by, why, at_ms });
+        let log = log.with(&Backfill { cancel, ..open.clone() });
+        Some(layout.change(&[OperatorStep::SetBackfills { log, expect }]))
+    }
 }
 
 /// Error of the cluster or of the test that drives it. The product under test did not fail.

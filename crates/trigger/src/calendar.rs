@@ -89,6 +89,9 @@ impl Wall {
     /// The first reading at which a schedule can fire.
     pub(crate) const FIRST: Wall = Wall(0);
 
+    /// The end of the readings at which a schedule can fire.
+    pub(crate) const END: Wall = Wall(DAYS as i64 * SECONDS_PER_DAY as i64);
+
     /// Returns the reading on a day (counted from 1970-01-01) at a second of that day.
     pub(crate) fn new(day: u32, second: u32) -> Wall {
         Wall(i64::from(day) * i64::from(SECONDS_PER_DAY) + i64::from(second))

@@ -53,6 +53,13 @@ pub trait Schedule: Send + Sync + fmt::Debug {
 
     /// Returns the schedule as one line of text, for logs.
     fn describe(&self) -> String;
+
+    /// Returns the delay after the end of runs by which a schedule without fire times of its own
+    /// fires.
+    #[must_use]
+    fn fixed_delay(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// Implements [`Schedule`] for pointers to schedules.

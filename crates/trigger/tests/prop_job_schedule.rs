@@ -200,7 +200,7 @@ fn times_without_offset_are_on_the_wall_clock() {
 
 #[test]
 fn invalid_rules_are_named() {
-    use ScheduleErrorReason::{Interval, MissingRule, Time, TooMany, UnknownRule};
+    use ScheduleErrorReason::{Interval, MissingRule, NotAlone, Time, TooMany, UnknownRule};
     let many = vec!["@every 1s"; JobSchedule::MAX_RULES + 1].join(";");
     let rows = [
         ("", "", MissingRule),
@@ -218,6 +218,11 @@ fn invalid_rules_are_named() {
         ("@at 2127-01-01T00:00:00Z", "@at 2127-01-01T00:00:00Z", Time),
         ("@at 2026-01-01T00:00:00.5Z", "@at 2026-01-01T00:00:00.5Z", Time),
         ("@at 2026-01-01T00:00:00.5", "@at 2026-01-01T00:00:00.5", Time),
+        ("@after", "@after", Interval),
+        ("@after 0s", "@after 0s", Interval),
+        ("@after 90", "@after 90", Interval),
+        ("@after 5m; @every 1h", "@after 5m; @every 1h", NotAlone),
+        ("0 0 12 * * ?; @after 5m", "0 0 12 * * ?; @after 5m", NotAlone),
         (&many, "101 rules", TooMany),
     ];
     for (text, rule, reason) in rows {
@@ -229,10 +234,24 @@ fn invalid_rules_are_named() {
         error,
         "`@every 5` has no interval of 1s to 8784h in whole seconds; valid are Quartz expressions \
          (`0 0/5 * * * ?`), intervals (`@every 90s`, `@every 6h from 2026-01-01T01:00:00`) and \
-         times (`@at 2026-12-24T09:00:00`), separated by semicolons"
+         times (`@at 2026-12-24T09:00:00`), separated by semicolons, or one delay after the end of \
+         runs (`@after 5m`)"
     );
     let error = JobSchedule::parse("@every 5s; 0 0 25 * * ?", &Zone::utc()).unwrap_err();
     assert!(matches!(error.reason, ScheduleErrorReason::Cron(_)), "{error}");
+}
+
+#[test]
+fn fixed_delay_has_no_fire_times_of_its_own() {
+    let texts = texts("@after 1h 30m");
+    let schedule = texts.schedule(&Zone::utc()).unwrap().unwrap();
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    assert_eq!(schedule.fixed_delay(), Some(std::time::Duration::from_secs(5_400)));
+    assert_eq!(schedule.next_after(now), None);
+    assert_eq!(texts.check_fires_after(&schedule, now), Ok(()));
+    assert_eq!(schedule.description(), "1h 30m after the end of each run");
+    let other = JobSchedule::parse("@every 1h", &Zone::utc()).unwrap();
+    assert_eq!(other.fixed_delay(), None);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod check;
 mod diagrams;
+mod reference;
 mod stage;
 mod summary;
 
@@ -30,6 +31,8 @@ struct Book {
     index: &'static str,
     /// Heading of pages that the index does not list.
     rest: &'static str,
+    /// Beginning of the page that lists the crates.
+    reference: &'static str,
 }
 
 /// The English book is built first, because its build empties the folder of the site.
@@ -41,6 +44,8 @@ const BOOKS: [Book; 2] = [
         first: "README.md",
         index: "docs/README.md",
         rest: "Crates and files",
+        reference: "English · [中文](docs/zh/api.md)\n\n# API reference\n\n\
+                    The types and functions of each crate, made by rustdoc with all features.\n\n",
     },
     Book {
         language: "zh-CN",
@@ -49,6 +54,8 @@ const BOOKS: [Book; 2] = [
         first: "docs/zh/README.md",
         index: "docs/zh/README.md",
         rest: "其他",
+        reference: "[English](../../api.md) · 中文\n\n# API 参考\n\n\
+                    各个 crate 的类型与函数，由 rustdoc 启用全部功能生成，内容为英文。\n\n",
     },
 ];
 
@@ -62,6 +69,7 @@ pub(crate) fn build() -> Result<(), Error> {
 
 /// Builds the site, and checks its links and diagrams.
 pub(crate) fn run(steps: &mut Steps) -> Result<(), Error> {
+    steps.step("documentation", reference::document)?;
     let mdbook = install(steps, "mdbook", MDBOOK, &["--no-default-features"])?;
     let mermaid = steps.step("Mermaid", || diagrams::fetch(&folder()))?;
     let stage = steps.step("pages", || Stage::read(workspace()))?;
@@ -72,6 +80,7 @@ pub(crate) fn run(steps: &mut Steps) -> Result<(), Error> {
             build_book(&mdbook, &source, &site().join(book.folder))
         })
     })?;
+    steps.step("API reference", || reference::add(workspace(), &site()))?;
     steps.step("links of the site", || check::check_links(&site()))?;
     steps.step("diagrams", || diagrams::check(&stage, &site()))
 }
@@ -87,7 +96,8 @@ fn site() -> PathBuf {
 /// Writes the pages, the table of contents and the settings of a book.
 fn write_source(stage: &Stage, book: &Book, folder: &Path, mermaid: &str) -> Result<(), Error> {
     recreate(folder)?;
-    let pages = stage.pages_of(book);
+    let mut pages = stage.pages_of(book);
+    pages.insert(reference::PAGE.to_owned(), reference::page(workspace(), book)?);
     for (path, text) in &pages {
         write(&folder.join("src").join(path), text)?;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Book;
+use super::{Book, reference};
 use crate::tidy::{links, target};
 
 /// Returns the table of contents of a book, in the format of mdBook. `pages` are those of the book.
@@ -14,6 +14,7 @@ pub(super) fn contents(book: &Book, pages: &BTreeMap<String, String>) -> String 
     if index != first {
         contents.add(&index, "");
     }
+    contents.add(reference::PAGE, "");
     contents.add_index(&index);
     contents.add_rest(book.rest);
     contents.text
@@ -123,8 +124,10 @@ mod tests {
             ("docs/adr/README.md", "# Decisions\n\n[1](1.md) [b](../b.md) [r](../rest.md)\n"),
             ("docs/adr/1.md", "# One\n"),
             ("docs/rest.md", "# Rest\n"),
+            ("api.md", "English\n\n# API reference\n"),
         ];
-        let expected = "[Project](README.md)\n[Documentation](docs/README.md)\n\n\
+        let expected = "[Project](README.md)\n[Documentation](docs/README.md)\n\
+                        [API reference](api.md)\n\n\
                         # How-to\n\n- [B](docs/b.md)\n\n\
                         # More\n\n- [Decisions](docs/adr/README.md)\n  - [One](docs/adr/1.md)\n\n\
                         ---\n\n- [End](docs/end.md)\n\n\

@@ -161,7 +161,7 @@ mod tests {
             ("in a macro", "fn f() { assert!(view.is_mixed(), \"{}\", view.is_java(id)) }", 1),
             ("a field", "fn f() { if cx.java { \n local.foreign.fire() } }", 2),
             ("a path", "fn f() { crate::java::turn::is_first() }", 1),
-            ("a call of the seam", "fn f() { java::is_involved() }", 1),
+            ("a call of the seam", "fn f() { java::planner() }", 1),
             ("dialects", "fn f() { match d { Dialect::V2 => 1,\n Dialect::V3 => 2 } }", 2),
             ("a definition", "fn is_mixed() {} struct A { java: bool }", 0),
             ("a declaration", "use crate::java::turn; mod java;", 0),

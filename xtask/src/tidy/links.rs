@@ -64,7 +64,7 @@ fn not_listed_once(page: &Source, pages: &[&Source]) -> Option<Violation> {
 }
 
 /// Returns the lines of a page outside of code blocks, with their numbers.
-fn text_lines(page: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn text_lines(page: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_code = false;
     (1..).zip(page.lines()).filter(move |(_, line)| {
         let is_fence = line.trim_start().starts_with("```");

@@ -4,6 +4,7 @@ mod figures;
 mod files;
 mod java;
 mod links;
+mod pages;
 mod paths;
 mod plots;
 mod references;
@@ -95,6 +96,7 @@ fn violations(root: &Path) -> Result<Vec<Violation>, Error> {
     let mut violations = wording::check(&sources);
     violations.extend(repository::check(root, &sources)?);
     violations.extend(java::check(root)?);
+    violations.extend(pages::check(&sources));
     violations.extend(paths::check(&sources));
     violations.extend(links::check(root, &sources));
     violations.extend(translations::check(&sources));

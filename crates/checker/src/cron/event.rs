@@ -53,7 +53,8 @@ impl Event {
             let (head, value) =
                 line.split_once(':').ok_or_else(|| format!("the line {line:?} has no colon"))?;
             let (name, params) = head.split_once(';').unwrap_or((head, ""));
-            let (name, is_event) = (name.to_ascii_uppercase(), value.trim() == "VEVENT");
+            let name = name.to_ascii_uppercase();
+            let is_event = value.trim().eq_ignore_ascii_case("VEVENT");
             match &*name {
                 "BEGIN" => depth += 1,
                 "END" if depth == 2 && is_event => events.push(std::mem::take(&mut event)),
@@ -62,14 +63,14 @@ impl Event {
             }
             if name == "END" {
                 depth = depth.saturating_sub(1);
-                event.clear();
             } else if name == "BEGIN" && depth == 2 {
                 event.clear();
             }
         }
         let one = |lines: &Lines| Self::of(lines, &events);
         let is_on = |lines: &&Lines| {
-            find(lines, "STATUS").is_none_or(|(_, status)| status.trim() != "CANCELLED")
+            find(lines, "STATUS")
+                .is_none_or(|(_, status)| !status.trim().eq_ignore_ascii_case("CANCELLED"))
         };
         events.iter().filter(is_on).map(one).collect()
     }
@@ -156,7 +157,9 @@ impl Moment {
         if !matches!(text.len(), 8 | 15) || !(1900..=2126).contains(&reading.year()) {
             return Err(invalid());
         }
-        let id = params.split(';').find_map(|param| param.strip_prefix("TZID="));
+        let named = params.split(';').filter_map(|param| param.split_once('='));
+        let mut zones = named.filter(|(name, _)| name.eq_ignore_ascii_case("TZID"));
+        let id = zones.next().map(|(_, id)| id);
         let zone = match id.filter(|_| !is_utc) {
             None if is_utc => Some(TimeZone::UTC),
             None => None,

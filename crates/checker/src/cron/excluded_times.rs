@@ -231,6 +231,7 @@ mod tests {
         let fourth = "DTSTART;VALUE=DATE:20201126\r\nRRULE:FREQ=YEARLY;BYMONTH=11;BYDAY=4TH";
         let last = "DTSTART;VALUE=DATE:20260130\r\nRRULE:FREQ=MONTHLY;BYDAY=-1FR;UNTIL=20260601\r\n\
                     EXDATE;VALUE=DATE:20260327";
+        let alarm = "DTSTART:20260302\r\nBEGIN:VALARM\r\nTRIGGER:-PT15M\r\nEND:VALARM";
         let rows = [
             (christmas, "2026-12-26T23:59:59", Some(true)),
             (christmas, "2026-12-27T00:00:00", Some(false)),
@@ -249,6 +250,14 @@ mod tests {
             ("DTSTART:20260302\r\nRRULE:FREQ=HOURLY", "2026-03-06T06:00:00", None),
             ("DTSTART;TZID=Mars:20260302T100000\r\nDURATION:PT1H", "2026-03-06T06:00:00", None),
             ("STATUS:CANCELLED\r\nDTSTART:20260302", "2026-03-02T06:00:00", None),
+            ("STATUS:Cancelled\r\nDTSTART:20260302", "2026-03-02T06:00:00", None),
+            (
+                "DTSTART;tzid=Asia/Tokyo:20260302T100000\r\nDURATION:PT1H",
+                "2026-03-02T10:30:00",
+                Some(false),
+            ),
+            (alarm, "2026-03-02T06:00:00", Some(true)),
+            (alarm, "2026-03-03T06:00:00", Some(false)),
         ];
         for (lines, reading, expected) in rows {
             assert_eq!(has(&event(lines), reading), expected, "{lines} at {reading}");

@@ -64,6 +64,8 @@ pub struct Schedule {
     period: RangeInclusive<i64>,
     /// Both passes of a repeated hour fire, instead of the second one alone.
     fires_twice: bool,
+    /// Delay after the end of runs, in seconds. Such a schedule has no fires of its own.
+    fixed_delay: Option<i64>,
     /// Original texts, for comparison.
     text: [String; 7],
 }
@@ -128,8 +130,12 @@ impl Schedule {
         }
         let excluded = Excluded::parse(excluded_days)?;
         let times = ExcludedTimes::parse(excluded_times)?;
+        let fixed_delay = Rule::fixed_delay(cron).transpose()?;
         let rules = cron.split(';').map(|rule| Rule::parse(rule.trim(), &zone));
-        let rules = rules.collect::<Result<_, _>>()?;
+        let rules = match fixed_delay {
+            Some(_) => Vec::new(),
+            None => rules.collect::<Result<_, _>>()?,
+        };
         let bound = |text: &str, absent| match text {
             "" => Ok(absent),
             text => rule::second_of(text, &zone),
@@ -143,7 +149,23 @@ impl Schedule {
         let text =
             [cron, time_zone, excluded_days, excluded_times, not_before, not_after, repeated_hour];
         let text = text.map(str::to_owned);
-        Ok(Some(Self { rules, zone, excluded, excluded_times: times, period, fires_twice, text }))
+        Ok(Some(Self {
+            rules,
+            zone,
+            excluded,
+            excluded_times: times,
+            period,
+            fires_twice,
+            fixed_delay,
+            text,
+        }))
+    }
+
+    /// Returns the delay after the end of runs in seconds, if that is the rule. Such a schedule has
+    /// no fires of its own.
+    #[must_use]
+    pub fn fixed_delay(&self) -> Option<i64> {
+        self.fixed_delay
     }
 
     /// Returns true if the schedule fires at this instant, in milliseconds since 1970 UTC.
@@ -178,6 +200,20 @@ impl Schedule {
             }
             None
         })
+    }
+
+    /// Returns true if the schedule certainly has no fire after an instant, in milliseconds since
+    /// 1970 UTC. A schedule without single times alone, and without an end, always has one.
+    pub(crate) fn has_ended_by(&self, ms: i64) -> bool {
+        let at = |rule: &Rule| match rule {
+            Rule::At(at) => Some(*at),
+            Rule::Cron(_) | Rule::Every { .. } => None,
+        };
+        let last_time: Option<Vec<_>> = self.rules.iter().map(at).collect();
+        let last_time = last_time.and_then(|times| times.into_iter().max()).unwrap_or(i64::MAX);
+        let end = last_time.min(*self.period.end());
+        let end = end.checked_mul(1_000);
+        end.is_some_and(|end| self.between(ms.saturating_add(1), end).next().is_none())
     }
 
     /// Returns the block of seconds around `second` with one offset, and on one day where possible.

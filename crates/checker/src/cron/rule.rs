@@ -42,6 +42,16 @@ impl Rule {
         }
     }
 
+    /// Parses a delay after the end of runs, in seconds; `None` if the text is another rule.
+    pub(super) fn fixed_delay(text: &str) -> Option<Result<i64, String>> {
+        let delay = text.trim().strip_prefix("@after ")?;
+        let every = Self::parse(&format!("@every {delay}"), &TimeZone::UTC);
+        Some(every.and_then(|rule| match rule {
+            Self::Every { interval, .. } => Ok(interval),
+            Self::Cron(_) | Self::At(_) => Err(format!("{delay:?} is no delay")),
+        }))
+    }
+
     /// Returns false if the rule certainly has no fire on a day.
     pub(super) fn may_fire_on(&self, day: Date) -> bool {
         match self {

@@ -31,7 +31,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
             findings.notes.push(format!("the fires of {name}: the job has no schedule"));
             continue;
         }
-        let targets = Targets::of(facts, job);
+        let targets = Targets::of(facts, name, job);
         findings.problems.extend(targets.problem.clone());
         let (reported, nothing) = (Reported::of(facts.records, name), Reported::default());
         let reported_of = |item: &u32| reported.get(item).unwrap_or(&nothing);
@@ -138,6 +138,9 @@ impl Account<'_> {
                     )
                 },
             );
+            if able_owner.is_none() {
+                self.last_fire(spot, *fire, findings);
+            }
             if able_owner.is_some() {
                 // The remaining fires are open for the same reason.
                 return;
@@ -194,7 +197,7 @@ impl Account<'_> {
         next.unwrap_or(self.facts.end).min(self.facts.end)
     }
 
-    fn describe(&self, able_owner: Option<AbleOwner>) -> String {
+    pub(super) fn describe(&self, able_owner: Option<AbleOwner>) -> String {
         let Some(AbleOwner { owner, from, until }) = able_owner else {
             return "no instance could".to_owned();
         };
@@ -206,7 +209,7 @@ impl Account<'_> {
     fn claim(&self, claim: &Claim, findings: &mut Findings) {
         let (due, at) = (self.begins_by(claim.fire), claim.spot.mt);
         match claim.source {
-            Source::Manual | Source::Failover => return,
+            Source::Manual | Source::Backfill | Source::Failover => return,
             Source::Normal | Source::Misfire => {
                 let subject = (self.name, Some(self.item));
                 let known = self.targets.is_known(claim.fire) || self.is_before_the_run(claim.fire);

@@ -59,7 +59,7 @@ impl Account<'_> {
                 let now = self.facts.wall_of(spot.mt.saturating_add(epsilon));
                 self.targets.last(now).unwrap_or(run.fire)
             }
-            Source::Failover | Source::Manual => return,
+            Source::Failover | Source::Manual | Source::Backfill => return,
         };
         let since = self.facts.mt_of(due).saturating_sub(epsilon);
         let before = self.policy(since);
@@ -75,6 +75,30 @@ impl Account<'_> {
             let CatchUp { window_seconds, max } = policy;
             format!(
                 "fire {fire} was passed over when {due} was due; the last {max} in {window_seconds} s are caught up with"
+            )
+        });
+    }
+
+    /// Judges the last fire of a schedule that has ended, if no record accounts for it: no instance
+    /// that joined within the window could claim it.
+    pub(super) fn last_fire(&self, spot: Spot, fire: i64, findings: &mut Findings) {
+        let due = self.facts.mt_of(fire);
+        let Some(policy) = self.policy(self.facts.end) else { return };
+        let config = self.job.configs.iter().rev().find(|from| from.mt <= due);
+        let has_ended = config.is_some_and(|from| {
+            let same = self.job.configs.last().is_some_and(|last| last.mt == from.mt);
+            same && from.schedule.as_ref().is_some_and(|schedule| schedule.has_ended_by(fire))
+        });
+        if !has_ended {
+            return;
+        }
+        let window = u64::try_from(policy.window_seconds).unwrap_or(0);
+        let until = due.saturating_add(window.saturating_mul(1_000_000_000)).min(self.facts.end);
+        let able = self.facts.able_joiner(self.job, self.trace, due, until);
+        findings.expect(able.is_none(), L0, (self.name, Some(self.item)), &[spot], || {
+            format!(
+                "fire {fire}, the last one of the schedule, was not caught up with, although {}",
+                self.describe(able)
             )
         });
     }

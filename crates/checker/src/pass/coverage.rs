@@ -66,6 +66,7 @@ fn occurrences(facts: &Facts<'_>) -> Vec<(&'static str, u64)> {
         ("merged", merged),
         ("failover", of(Source::Failover)),
         ("manual", of(Source::Manual)),
+        ("backfill", of(Source::Backfill)),
         ("orphan", ended(|how| how == Ending::Orphaned)),
         ("taken_at_once", ended(|how| how == Ending::TakenAtOnce)),
         ("cancel_request", cancel_requests(facts)),

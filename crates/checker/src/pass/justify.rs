@@ -50,6 +50,31 @@ impl Facts<'_> {
         None
     }
 
+    /// Returns the owner that joined after the last fire of a schedule and could have caught up
+    /// with it before `until`.
+    pub(super) fn able_joiner(
+        &self,
+        job: &JobTrace,
+        item: &ItemTrace,
+        due: u64,
+        until: u64,
+    ) -> Option<AbleOwner> {
+        let epsilon = self.bounds.epsilon;
+        item.claimability.iter().enumerate().find_map(|(place, (begin, claimability))| {
+            let Claimability::Claimable(owner) = *claimability else { return None };
+            let next = item.claimability.get(place + 1).map_or(until, |(mt, _)| (*mt).min(until));
+            let (process, joined) = self.process_of(job, owner, *begin)?;
+            let server = self.replay.names.server_of(owner)?;
+            let is_long = next.saturating_sub(*begin) > epsilon;
+            let from = joined.max(*begin);
+            let is_able = joined > due.saturating_add(epsilon)
+                && is_long
+                && job.was_enabled(server, due, next)
+                && self.health.is_calm(process, from.saturating_add(epsilon), next);
+            is_able.then_some(AbleOwner { owner, from: *begin, until: next })
+        })
+    }
+
     /// Returns true if an instance saw the fire come and was not disturbed up to `until`.
     ///
     /// An instance whose server is disabled or paused when a fire comes lets the fire pass,

@@ -3,6 +3,7 @@
 mod accounting;
 mod catch_up;
 mod coverage;
+mod delay;
 mod effects;
 mod execs;
 mod explained;
@@ -74,6 +75,7 @@ pub(crate) fn run(facts: &Facts<'_>) -> Findings {
     accounting::pass(facts, &mut findings);
     overlap::pass(facts, &mut findings);
     once::pass(facts, &mut findings);
+    delay::pass(facts, &mut findings);
     leave::pass(facts, &mut findings);
     leaks::pass(facts, &mut findings);
     coverage::pass(facts, &mut findings);

@@ -59,12 +59,12 @@ fn won<'a>(facts: &Facts<'a>) -> BTreeMap<CallId<'a>, u64> {
 }
 
 /// Path of the record of callbacks, below the job.
-const RECORD: &str = "/coordination/once";
+pub(super) const RECORD: &str = "/coordination/once";
 
 /// Returns an item in force that had not yet begun or ended the fire.
 ///
 /// If the number of items changed at that moment, either number may have been the one in force.
-fn unfinished(facts: &Facts<'_>, trace: &JobTrace, fire: i64, mt: u64) -> Option<u32> {
+pub(super) fn unfinished(facts: &Facts<'_>, trace: &JobTrace, fire: i64, mt: u64) -> Option<u32> {
     let now = mt.saturating_add(facts.bounds.clock);
     let first = trace.configs.partition_point(|from| from.mt < mt).saturating_sub(1);
     let until = trace.configs.partition_point(|from| from.mt <= now);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Facts, Findings};
+use super::{Facts, Findings, delay};
 use crate::blind;
 use crate::replay::trace::{ConfigFrom, JobTrace};
 
@@ -34,7 +34,7 @@ const LONGEST_MS: i64 = 366 * 86_400_000;
 pub(super) const DATING_MS: i64 = 1_000;
 
 impl Targets {
-    pub(super) fn of(facts: &Facts<'_>, job: &JobTrace) -> Self {
+    pub(super) fn of(facts: &Facts<'_>, name: &str, job: &JobTrace) -> Self {
         let mut targets = Self::default();
         let epsilon = i64::try_from(facts.bounds.epsilon / 1_000_000).unwrap_or(i64::MAX);
         let mut configs = job.configs.iter().peekable();
@@ -65,6 +65,15 @@ impl Targets {
             }
             targets.owed.extend(schedule.between(begin, until));
         }
+        for (fire, is_certain) in delay::fires(facts, name, job) {
+            if is_certain {
+                targets.fires.push(fire);
+            } else {
+                targets.may.insert(fire);
+            }
+        }
+        targets.fires.sort_unstable();
+        targets.fires.dedup();
         targets
     }
 
@@ -137,8 +146,8 @@ fn same_schedule(a: &ConfigFrom, b: &ConfigFrom) -> bool {
 /// partner.
 pub(super) fn blind(facts: &Facts<'_>, findings: &mut Findings) {
     let (mut missed, mut extra) = (0, 0);
-    for (index, _, job) in facts.jobs() {
-        let targets = Targets::of(facts, job);
+    for (index, name, job) in facts.jobs() {
+        let targets = Targets::of(facts, name, job);
         let items: BTreeSet<u32> =
             facts.execs.iter().filter(|e| e.job == Some(index)).map(|e| e.item).collect();
         for item in items {

@@ -7,6 +7,7 @@ use crate::Property::S1;
 use crate::cron::Schedule;
 use crate::docs::{self, Ledger, State};
 use crate::names::Name;
+use crate::placement::Attributes;
 use crate::replay::Replay;
 use crate::replay::job::{InForce, Instance, Item, Term};
 use crate::replay::judge::{Judge, Txn, Write};
@@ -37,10 +38,13 @@ impl Judge<'_> {
             | Write::Term(_)
             | Write::Request(_)
             | Write::Assignment(_)
+            | Write::Backfills(_)
             | Write::Draining(..)
             | Write::Named(..)
             | Write::Owner(..)
             | Write::Ledger(..)
+            | Write::Progress(..)
+            | Write::Starts(_)
             | Write::Mark(..) => None,
         });
         match (earlier.or(item.ledger), after) {
@@ -94,6 +98,10 @@ impl Replay {
                 }
                 Write::Request(version) => self.jobs[job].request = *version,
                 Write::Assignment(record) => self.apply_assignment(job, record.as_ref()),
+                Write::Backfills(log) => {
+                    let log = log.as_ref().and_then(|log| log.as_ref().ok());
+                    self.jobs[job].backfills = log.cloned().unwrap_or_default();
+                }
                 Write::Draining(id, true) => {
                     self.jobs[job].draining.insert(*id);
                 }
@@ -108,6 +116,12 @@ impl Replay {
                 }
                 Write::Owner(item, owner) => self.item(job, *item).owner = *owner,
                 Write::Ledger(item, ledger) => self.apply_ledger(job, *item, ledger.as_ref(), txn),
+                Write::Starts(starts) => {
+                    let read = starts.as_ref().and_then(|starts| starts.as_ref().ok());
+                    self.jobs[job].starts = read.cloned().unwrap_or_default();
+                }
+                // No rule depends on an earlier progress.
+                Write::Progress(..) => {}
                 Write::Mark(kind, present) => self.apply_mark(job, *kind, *present),
             }
             match write {
@@ -115,10 +129,13 @@ impl Replay {
                 Write::Mark(Kind::Running(item) | Kind::ItemDisabled(item), _) => {
                     touched.push(*item);
                 }
+                Write::Mark(Kind::Permit(_), _) | Write::Starts(_) => all = true,
                 Write::Mark(..)
+                | Write::Progress(..)
                 | Write::Leader(_)
                 | Write::Term(_)
                 | Write::Request(_)
+                | Write::Backfills(_)
                 | Write::Named(..) => {}
                 Write::Config(_)
                 | Write::Instance(..)
@@ -164,9 +181,15 @@ impl Replay {
         self.jobs[job].config = Some(InForce { version, readable, config, schedule });
     }
 
-    fn apply_instance(&mut self, job: JobIndex, id: Name, present: bool, session: i64) {
+    fn apply_instance(&mut self, job: JobIndex, id: Name, data: Option<&str>, session: i64) {
+        let read = data.and_then(|data| Attributes::read(self.names.text(id), data));
+        match read {
+            Some(read) => drop(self.jobs[job].attributes.insert(id, read)),
+            None if data.is_some() => drop(self.jobs[job].overwritten.insert(id)),
+            None => {}
+        }
         let (instances, mt) = (&mut self.jobs[job].instances, self.spot.mt);
-        if present {
+        if data.is_some() {
             // Java writes manual requests into the node of a registered instance; that is no new
             // registration.
             if let Entry::Vacant(absent) = instances.entry(id) {
@@ -211,6 +234,8 @@ impl Replay {
             Kind::Misfire(item) => self.item(job, item).misfire = present,
             Kind::Failover(item) => self.item(job, item).failover = present,
             Kind::Queued(item) => self.item(job, item).queued = present,
+            Kind::Permit(number) if present => drop(self.jobs[job].permits.insert(number)),
+            Kind::Permit(number) => drop(self.jobs[job].permits.remove(&number)),
             Kind::ItemDisabled(item) => {
                 let item = self.item(job, item);
                 item.disabled = present;
@@ -222,10 +247,13 @@ impl Replay {
             | Kind::Leader
             | Kind::Owner(_)
             | Kind::Ledger(_)
+            | Kind::Progress(_)
             | Kind::Term
             | Kind::Request
             | Kind::Assignment
+            | Kind::Backfills
             | Kind::Draining(_)
+            | Kind::Starts
             | Kind::Named(_)
             | Kind::Other => {}
         }

@@ -67,9 +67,12 @@ impl Judge<'_> {
             | Write::Term(_)
             | Write::Request(_)
             | Write::Assignment(_)
+            | Write::Backfills(_)
             | Write::Draining(..)
             | Write::Named(..)
             | Write::Ledger(..)
+            | Write::Progress(..)
+            | Write::Starts(_)
             | Write::Mark(..) => None,
         });
         let Some(item) = moved else { return };

@@ -1,10 +1,12 @@
-//! Claims and takeovers: the claimant, its item, and the configuration. S1, S1a, S2, S3, S10, S11.
+//! Claims and takeovers: the claimant, its item, and the configuration. S1, S1a, S2, S3, S10, S11,
+//! S17, S19, S20.
 
-use crate::Property::{S1, S1a, S2, S3, S10, S11};
-use crate::docs::{Ledger, Run, Source};
+use crate::Property::{S1, S1a, S2, S3, S10, S11, S17, S19, S20};
+use crate::docs::{Ledger, Run, Source, StartRate, Starts, State};
 use crate::names::Name;
-use crate::replay::job::{Item, Server};
-use crate::replay::judge::Judge;
+use crate::replay::job::{Item, Server, started};
+use crate::replay::judge::{Judge, Write};
+use crate::tree::Kind;
 
 impl Judge<'_> {
     /// Judges a claim: idle to running.
@@ -15,11 +17,14 @@ impl Judge<'_> {
         });
         self.owned(i, &run);
         self.enabled(i, &run, before);
+        self.admitted(i, &run);
         self.configured(i, after);
+        self.limited(i, &run);
+        self.counted(i, &run);
         self.parameter_is_requested(i, before, &run);
         match run.source {
             Source::Normal | Source::Misfire => self.scheduled(i, item, before, after, &run),
-            Source::Manual => {
+            Source::Manual | Source::Backfill => {
                 self.last_stays(i, before, after);
                 self.notes_stay(i, before, after);
             }
@@ -83,10 +88,89 @@ impl Judge<'_> {
         });
     }
 
+    /// Judges that a run of a limited job takes a permit below the limit in the transaction of its
+    /// claim, and that no other run has it. So there are never more runs than the limit, except for
+    /// those that began under a greater one.
+    fn limited(&mut self, i: u32, run: &Run) {
+        let limit = self.job.config().and_then(|config| config.cluster_concurrency);
+        let Some(limit) = limit.filter(|_| self.job.is_readable()) else { return };
+        let wrong = match run.permit {
+            None => Some("it has no permit".to_owned()),
+            Some(permit) if permit >= limit => Some(format!("it has the permit {permit}")),
+            Some(permit) => {
+                let taken = self.txn.writes.iter().any(
+                    |write| matches!(write, Write::Mark(Kind::Permit(it), true) if *it == permit),
+                );
+                let of_others = self.job.items.iter().filter(|(item, _)| **item != i);
+                let other = of_others.into_iter().find_map(|(item, state)| {
+                    let run = state.ledger.filter(|l| l.state == State::Running)?.run?;
+                    let lives = state.claimed_in.is_some_and(|s| !self.sessions.is_closed(s));
+                    (run.permit == Some(permit) && lives).then_some(*item)
+                });
+                if let Some(other) = other {
+                    Some(format!("item {other} has the same permit, {permit}"))
+                } else {
+                    (!taken).then(|| format!("it did not take its permit, {permit}"))
+                }
+            }
+        };
+        self.expect(wrong.is_none(), S17, Some(i), |judge| {
+            let wrong = wrong.unwrap_or_default();
+            format!("{} under a limit of {limit}: {wrong}", judge.run(Some(*run)))
+        });
+    }
+
+    /// Judges that the transaction of a claim adds its runs to the last starts, keeps the others of
+    /// the period, and does not exceed the rate. Times are those of the record.
+    fn counted(&mut self, i: u32, run: &Run) {
+        let rate = self.job.config().and_then(|config| config.start_rate);
+        let Some(rate) = rate.filter(|_| self.job.is_readable()) else { return };
+        let logged = self.txn.writes.iter().find_map(|write| {
+            if let Write::Starts(Some(Ok(starts))) = write { Some(starts) } else { None }
+        });
+        let wrong = match logged {
+            None => Some("its start was not recorded".to_owned()),
+            Some(starts) => self.wrong_starts(starts, rate),
+        };
+        self.expect(wrong.is_none(), S20, Some(i), |judge| {
+            let wrong = wrong.unwrap_or_default();
+            let StartRate { max, period_ms } = rate;
+            format!("{} at a rate of {max} in {period_ms} ms: {wrong}", judge.run(Some(*run)))
+        });
+    }
+
+    /// Returns what is wrong with the last starts that the transaction writes.
+    fn wrong_starts(&self, starts: &Starts, rate: StartRate) -> Option<String> {
+        let begun = started(starts, rate);
+        if begun > rate.max {
+            return Some(format!("{begun} runs began in the period"));
+        }
+        let &(last, _) = starts.last()?;
+        let count_at = |at: i64| starts.iter().find(|(other, _)| *other == at).map_or(0, |it| it.1);
+        // A start after the last one came from a wrong clock, and does not count.
+        let in_period = |at: i64| at > last - rate.period_ms && at <= last;
+        let counting = || self.job.starts.iter().filter(|(at, _)| in_period(*at));
+        if let Some((at, _)) = counting().find(|(at, count)| count_at(*at) < *count) {
+            return Some(format!("the starts at {at} do not count any more"));
+        }
+        let known: u32 = counting().map(|(_, count)| count).sum();
+        let runs = self.txn.writes.iter().filter(|write| {
+            matches!(write, Write::Ledger(item, Some(Ok(after))) if self.begins(*item, after))
+        });
+        let (added, runs) = (u64::from(begun.saturating_sub(known)), runs.count() as u64);
+        (added != runs).then(|| format!("{runs} runs began, and {added} starts were added"))
+    }
+
+    /// Returns true if a run of the item begins with this record.
+    fn begins(&self, item: u32, after: &Ledger) -> bool {
+        let before = self.job.items.get(&item).and_then(|item| item.ledger);
+        after.state == State::Running && before.is_none_or(|before| before.token < after.token)
+    }
+
     /// Judges that a run has the parameter of the manual request that it answers, and that other
     /// runs have none.
     fn parameter_is_requested(&mut self, i: u32, before: &Ledger, run: &Run) {
-        let manual = run.source == Source::Manual;
+        let manual = matches!(run.source, Source::Manual | Source::Backfill);
         let request = before.request.filter(|request| manual && request.at == run.fire);
         let requested = request.and_then(|request| request.parameter);
         self.expect(run.parameter == requested, S3, Some(i), |judge| {
@@ -97,6 +181,11 @@ impl Judge<'_> {
                 text(run.parameter),
                 text(requested)
             )
+        });
+        let past_fire = request.and_then(|request| request.past_fire);
+        self.expect(run.past_fire == past_fire, S19, Some(i), |judge| {
+            let (text, of) = (judge.run(Some(*run)), run.past_fire);
+            format!("{text} is for the past fire {of:?}; its request has {past_fire:?}")
         });
     }
 
@@ -154,6 +243,7 @@ impl Judge<'_> {
             && run.fire == left.fire
             && run.merged == left.merged
             && run.parameter == left.parameter
+            && run.past_fire == left.past_fire
             && after.last == before.last;
         self.expect(same, S1, Some(i), |judge| {
             format!(
@@ -166,7 +256,10 @@ impl Judge<'_> {
             format!("{}: the claimant is not registered in this session", judge.run(Some(run)))
         });
         self.enabled(i, &run, before);
+        self.admitted(i, &run);
         self.configured(i, after);
+        self.limited(i, &run);
+        self.counted(i, &run);
         self.notes_stay(i, before, after);
     }
 }

@@ -47,6 +47,9 @@ fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
     match job.server_of(owner, names) {
         _ if !job.instances.contains_key(&owner) => Claimability::Blocked("its owner is gone"),
         _ if job.draining.contains(&owner) => Claimability::Blocked("its owner leaves"),
+        _ if !job.is_admitted(owner) => {
+            Claimability::Blocked("its owner does not meet a required condition")
+        }
         None => Claimability::Blocked("its server is not known"),
         Some(Server::Disabled) => Claimability::Blocked("its server is disabled"),
         Some(Server::Paused) => Claimability::Blocked("its server is paused"),
@@ -61,6 +64,9 @@ fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
         }
         Some(Server::Enabled) if item.running => {
             Claimability::Blocked("the item is marked as running")
+        }
+        Some(Server::Enabled) if job.is_full() => {
+            Claimability::Blocked("all permits of the job are taken, or its start rate is reached")
         }
         Some(Server::Enabled) => Claimability::Claimable(owner),
     }

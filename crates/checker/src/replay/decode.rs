@@ -33,7 +33,7 @@ fn written<'a>(kind: Kind, data: Option<(&'a str, i32)>, names: &mut Names) -> O
     let text = data.map(|(text, _)| text);
     Some(match kind {
         Kind::Config => Write::Config(data),
-        Kind::Instance(id) => Write::Instance(id, text.is_some()),
+        Kind::Instance(id) => Write::Instance(id, text),
         Kind::Server(ip) => Write::Server(ip, text.map(server)),
         Kind::Leader => Write::Leader(text.map(|text| names.of(text))),
         Kind::Term => Write::Term(data.map(|(text, version)| (docs::term(text, names), version))),
@@ -41,13 +41,17 @@ fn written<'a>(kind: Kind, data: Option<(&'a str, i32)>, names: &mut Names) -> O
         Kind::Assignment => {
             Write::Assignment(text.map(|text| docs::assignment(text, names).map(Box::new)))
         }
+        Kind::Backfills => Write::Backfills(text.map(|text| docs::backfills(text, names))),
         Kind::Draining(id) => Write::Draining(id, text.is_some()),
         Kind::Named(id) => Write::Named(id, text.map(|text| names.of(text))),
         Kind::Owner(item) => Write::Owner(item, text.map(|text| names.of(text))),
         Kind::Ledger(item) => {
             Write::Ledger(item, text.map(|text| docs::ledger(text, names).map(Box::new)))
         }
+        Kind::Progress(item) => Write::Progress(item, text.map(docs::progress)),
+        Kind::Starts => Write::Starts(text.map(docs::starts)),
         Kind::Queued(_)
+        | Kind::Permit(_)
         | Kind::Running(_)
         | Kind::Misfire(_)
         | Kind::Failover(_)

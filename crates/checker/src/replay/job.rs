@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::cron::Schedule;
-use crate::docs::{Assignment, Config, Ledger, State};
+use crate::docs::{Assignment, Backfill, Config, Ledger, StartRate, Starts, State};
 use crate::names::{Name, Names};
+use crate::placement::Attributes;
 
 /// Configuration in force: the stored one, or the last usable one.
 #[derive(Clone, Debug)]
@@ -79,7 +80,16 @@ pub(crate) struct Job {
     pub(crate) configs_before: Vec<Arc<Config>>,
     pub(crate) instances: BTreeMap<Name, Instance>,
     pub(crate) servers: BTreeMap<Name, Server>,
+    /// Attributes of the instances, also of those that are gone.
+    pub(crate) attributes: BTreeMap<Name, Attributes>,
+    /// Instances whose attributes a manual request has overwritten for a while. A view that was
+    /// read meanwhile lacks them.
+    pub(crate) overwritten: BTreeSet<Name>,
     pub(crate) draining: BTreeSet<Name>,
+    /// Permits that exist.
+    pub(crate) permits: BTreeSet<u32>,
+    /// The last starts, in a job with a start rate.
+    pub(crate) starts: Starts,
     /// Stable names of the instances that have one.
     pub(crate) names: BTreeMap<Name, Name>,
     pub(crate) leader: Option<Name>,
@@ -88,6 +98,8 @@ pub(crate) struct Job {
     pub(crate) assignment: Option<Assignment>,
     /// The assignment record exists and cannot be read.
     pub(crate) assignment_unreadable: bool,
+    /// Backfills of the log, oldest first.
+    pub(crate) backfills: Vec<Backfill>,
     pub(crate) items: BTreeMap<u32, Item>,
 }
 
@@ -120,12 +132,21 @@ impl Job {
         self.config().is_some_and(|config| config.monitor)
     }
 
-    /// Returns true if the instance is registered, on an enabled server, and not leaving.
+    /// Returns true if the instance is registered, on an enabled server, not leaving, and meets the
+    /// required conditions.
     pub(crate) fn is_available(&self, id: Name, names: &Names) -> bool {
         let server = names.server_of(id).and_then(|server| self.servers.get(&server));
         self.instances.contains_key(&id)
             && !self.draining.contains(&id)
             && matches!(server, Some(Server::Enabled | Server::Paused))
+            && self.is_admitted(id)
+    }
+
+    /// Returns true if the instance meets the required conditions of the job.
+    pub(crate) fn is_admitted(&self, id: Name) -> bool {
+        let Some(config) = self.config() else { return true };
+        let none = Attributes::default();
+        config.placement.unmet(self.attributes.get(&id).unwrap_or(&none)).is_none()
     }
 
     /// Returns the available instances, in ascending order of their numbers.
@@ -146,9 +167,25 @@ impl Job {
         self.assignment.as_ref()?.pending.get(&item).copied()
     }
 
+    /// Returns true if no run can begin because of the limit of runs at the same time, or because
+    /// the last start has reached the start rate.
+    pub(crate) fn is_full(&self) -> bool {
+        let limit = self.config().and_then(|config| config.cluster_concurrency);
+        let rate = self.config().and_then(|config| config.start_rate);
+        limit.is_some_and(|limit| self.permits.len() >= limit as usize)
+            || rate.is_some_and(|rate| started(&self.starts, rate) >= rate.max)
+    }
+
     /// Returns true if the assignment was made for the configured number of items.
     pub(crate) fn fits_config(&self) -> bool {
         let total = self.config().map(|config| config.total);
         total.is_some() && total == self.assignment.as_ref().map(|assignment| assignment.total)
     }
+}
+
+/// Returns the number of starts in the period that ends with the last one.
+pub(crate) fn started(starts: &Starts, rate: StartRate) -> u32 {
+    let Some((last, _)) = starts.last() else { return 0 };
+    let in_period = starts.iter().filter(|(at, _)| *at > last - rate.period_ms);
+    in_period.map(|(_, count)| count).sum()
 }

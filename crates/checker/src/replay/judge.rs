@@ -5,7 +5,7 @@
 //! views hides nothing from the checker.
 
 use crate::Property;
-use crate::docs::{Assignment, Ledger};
+use crate::docs::{Assignment, Backfill, Ledger, Starts};
 use crate::names::{Name, Names};
 use crate::options::Bounds;
 use crate::replay::job::{Job, Server};
@@ -20,18 +20,24 @@ use crate::violation::{At, Subject, Violation};
 #[derive(Clone, Debug)]
 pub(crate) enum Write<'a> {
     Config(Option<(&'a str, i32)>),
-    Instance(Name, bool),
+    /// Data of an instance's node.
+    Instance(Name, Option<&'a str>),
     Server(Name, Option<Server>),
     Leader(Option<Name>),
     Term(Option<(Result<Name, String>, i32)>),
     Request(Option<i32>),
     Assignment(Option<Result<Box<Assignment>, String>>),
+    Backfills(Option<Result<Vec<Backfill>, String>>),
     Draining(Name, bool),
     /// Stable name of an instance.
     Named(Name, Option<Name>),
     Owner(u32, Option<Name>),
     Ledger(u32, Option<Result<Box<Ledger>, String>>),
-    /// A mark: running, misfire, failover, queued or disabled.
+    /// The token of the run that stores its progress.
+    Progress(u32, Option<Result<u64, String>>),
+    /// The last starts of the job.
+    Starts(Option<Result<Starts, String>>),
+    /// A mark: running, misfire, failover, queued, disabled or a permit.
     Mark(Kind, bool),
 }
 

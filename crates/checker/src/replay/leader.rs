@@ -20,10 +20,13 @@ impl Judge<'_> {
                 | Write::Server(..)
                 | Write::Request(_)
                 | Write::Assignment(_)
+                | Write::Backfills(_)
                 | Write::Draining(..)
                 | Write::Named(..)
                 | Write::Owner(..)
                 | Write::Ledger(..)
+                | Write::Progress(..)
+                | Write::Starts(_)
                 | Write::Mark(..) => {}
             }
         }

@@ -1,7 +1,7 @@
 //! State changes of a ledger record: the allowed ones, and who may make them. S1, S1a, S3, S6, S7,
-//! S15.
+//! S15. Writes of a run beside it: S16.
 
-use crate::Property::{S1, S1a, S3, S4, S6, S7, S11, S15};
+use crate::Property::{S1, S1a, S3, S4, S6, S7, S11, S15, S16};
 use crate::docs::{Ledger, Outcome, Request, Run, State};
 use crate::replay::job::Item;
 use crate::replay::judge::Judge;
@@ -11,6 +11,7 @@ impl Judge<'_> {
     pub(crate) fn ledger(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
         self.order(i, before, after);
         self.cancellation(i, before, after);
+        self.past_fire(i, before, after);
         match (before.state, after.state) {
             (State::Idle, State::Running) => self.claim(i, item, before, after),
             (State::Orphan, State::Running) => self.takeover(i, before, after),
@@ -132,6 +133,31 @@ impl Judge<'_> {
         self.expect(after.last == before.last, S3, Some(i), |_| {
             format!("the last fire went from {:?} to {:?} without a claim", before.last, after.last)
         });
+    }
+
+    /// Judges the progress of a run: the run holds the item under this token, and its process
+    /// writes.
+    pub(crate) fn progress(&mut self, i: u32, token: &Result<u64, String>) {
+        let item = self.job.items.get(&i);
+        let running = item.and_then(|item| item.ledger).filter(|l| l.state == State::Running);
+        let wrong = match token {
+            Err(error) => Some(format!("the progress cannot be read: {error}")),
+            Ok(token) => match running {
+                None => Some(format!("progress under token {token} while no run is in progress")),
+                Some(ledger) if ledger.token != *token => Some(format!(
+                    "progress under token {token} beside {} under token {}",
+                    self.run(ledger.run),
+                    ledger.token
+                )),
+                Some(ledger) if !item.is_some_and(|item| self.is_holder(item)) => Some(format!(
+                    "session {} wrote the progress of {}, which it does not hold",
+                    self.txn.sid,
+                    self.run(ledger.run)
+                )),
+                Some(_) => None,
+            },
+        };
+        self.expect(wrong.is_none(), S16, Some(i), |_| wrong.unwrap_or_default());
     }
 
     /// Judges running to orphan: by the holder, or by the leader after the end of the holder's

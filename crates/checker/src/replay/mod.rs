@@ -2,6 +2,7 @@
 
 mod apply;
 mod assignment;
+mod backfill;
 mod claim;
 mod claimability;
 mod decode;
@@ -11,6 +12,7 @@ mod leader;
 mod leave;
 mod ledger;
 pub(crate) mod nodes;
+mod placement;
 pub(crate) mod session;
 pub(crate) mod trace;
 mod watch;
@@ -31,8 +33,8 @@ use watch::Watch;
 /// Judges a history record by record, and reports each broken promise at the revision that breaks
 /// it.
 ///
-/// It judges the promises that the registry's log shows: S1, S1a, S2, S4–S12, S15, and L1–L3 and L7
-/// after healing.
+/// It judges the promises that the registry's log shows: S1, S1a, S2, S4–S12, S15, S16, S18 and
+/// S19, and L1–L3 and L7 after healing.
 /// Promises about the job's code, the resource or the schedule need the complete history: see
 /// [`check`](crate::check).
 ///
@@ -222,6 +224,10 @@ impl Replay {
                 |write: &Write<'_>| matches!(write, Write::Assignment(_) | Write::Owner(..));
             if txn.writes.iter().any(assigns) {
                 self.judge(job, &txn, |judge| judge.complete());
+                // Operators may give an item to any instance; the leader takes it back.
+                if !txn.by_operator {
+                    self.judge(job, &txn, |judge| judge.placed());
+                }
             }
             self.update_conditions(job);
         }
@@ -275,15 +281,23 @@ impl Judge<'_> {
                         as_leader = Some("changes a record in a way reserved for the leader");
                     }
                 }
-                Write::Instance(id, false) => self.deregisters(*id),
+                Write::Progress(item, Some(token)) => self.progress(*item, token),
+                Write::Backfills(new) => {
+                    as_leader = Some("writes the log of backfills");
+                    let new = new.as_ref().and_then(|new| new.as_ref().ok());
+                    self.backfill_progress(new.map_or(&[], Vec::as_slice));
+                }
+                Write::Instance(id, None) => self.deregisters(*id),
                 Write::Config(_)
                 | Write::Instance(..)
                 | Write::Server(..)
                 | Write::Leader(_)
                 | Write::Term(_)
                 | Write::Request(_)
+                | Write::Starts(_)
                 | Write::Draining(..)
                 | Write::Named(..)
+                | Write::Progress(_, None)
                 | Write::Mark(..) => {}
             }
         }

@@ -157,6 +157,13 @@ fn conditions(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<
     if job.draining.iter().any(|id| !job.instances.contains_key(id)) {
         conditions.push((L7, None, "the draining mark of an instance that has left stays"));
     }
+    let has_run = |permit: &u32| {
+        let mut ledgers = job.items.values().filter_map(|item| item.ledger);
+        ledgers.any(|ledger| ledger.run.is_some_and(|run| run.permit == Some(*permit)))
+    };
+    if !job.permits.iter().all(has_run) {
+        conditions.push((L7, None, "a permit without a run stays"));
+    }
     for i in 0..config.total {
         let owner = job.items.get(&i).and_then(|item| item.owner);
         let busy = job.items.get(&i).is_some_and(Item::is_busy);
@@ -170,10 +177,12 @@ fn conditions(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<
     for (i, item) in &job.items {
         let surplus = *i >= config.total;
         let takes_over = config.is_failover_on() && !surplus;
-        conditions
-            .extend(unfinished(item, takes_over, &is_closed).map(|text| (L2, Some(*i), text)));
+        let unfinished = unfinished(item, takes_over, &is_closed);
+        // An orphaned run waits for a permit as any other run does.
+        let unfinished = unfinished.filter(|text| *text != ORPHAN || !job.is_full());
+        conditions.extend(unfinished.map(|text| (L2, Some(*i), text)));
         conditions.extend(stale_mark(item, surplus).map(|text| (L7, Some(*i), text)));
-        let replays = config.monitor && config.misfire && !surplus;
+        let replays = config.monitor && config.misfire && !surplus && !job.is_full();
         if replays && has_unrun_misfires(job, *i, item, &available, names) {
             conditions.push((L7, Some(*i), "has noted fires that no instance runs"));
         }
@@ -191,7 +200,8 @@ fn stays(job: &Job, owner: Name, available: &[Name]) -> bool {
 }
 
 fn is_built_in(strategy: &str) -> bool {
-    ["", "AVG_ALLOCATION", "ODEVITY", "ROUND_ROBIN", "MINIMAL_MOVEMENT"].contains(&strategy)
+    ["", "AVG_ALLOCATION", "ODEVITY", "ROUND_ROBIN", "MINIMAL_MOVEMENT", "PLACEMENT"]
+        .contains(&strategy)
         || strategy.starts_with("com.dangdang.")
 }
 

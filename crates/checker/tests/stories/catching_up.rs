@@ -103,3 +103,52 @@ fn l0_fires_within_the_window_are_not_passed_over() {
         assert!(text.contains("are caught up with"), "{case}: {text}");
     }
 }
+
+/// Lets the schedule end with fire 2, which comes while no instance lives. One joins at 30 s.
+fn missed_end<'a>(
+    s: &'a mut Story,
+    window: i64,
+    field: &'static str,
+    end: &'static str,
+) -> &'a mut Story {
+    catching_up(s, window, 5).at(3.0).configure(|c| c[field] = json!(end));
+    s.round(1).at(12.0).leave("a").leave("b").at(30.0).join("a").at(30.5).lead("a");
+    s.at(31.0).assign(&["a"])
+}
+
+const LAST: &str = "2023-11-14T22:13:40Z";
+
+#[test]
+fn l0_last_fire_is_caught_up_with_by_an_instance_that_joins() {
+    assert_bad(
+        L0,
+        &[],
+        &[
+            ("no item runs it", |s| {
+                missed_end(s, 60, "notAfter", LAST).at(60.0);
+            }),
+            ("one item does not run it", |s| {
+                missed_end(s, 60, "notAfter", LAST).at(31.1).claim("a", 0, 2).done("a", 0).at(60.0);
+            }),
+            ("the window ends while an instance waits", |s| {
+                missed_end(s, 20, "notAfter", LAST).at(90.0);
+            }),
+        ],
+    );
+    assert_good(
+        L0,
+        &[
+            ("each item runs it once", |s| {
+                missed_end(s, 60, "notAfter", LAST).at(31.1).claim("a", 0, 2).done("a", 0);
+                s.claim("a", 1, 2).done("a", 1).at(60.0);
+            }),
+            ("the instance joins beyond the window", |s| {
+                missed_end(s, 5, "notAfter", LAST).at(60.0);
+            }),
+            ("the job does not catch up", |s| {
+                missed_end(s, 5, "notAfter", LAST).configure(|c| c["catchUp"] = json!(null));
+                s.at(60.0);
+            }),
+        ],
+    );
+}

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod backfills;
 mod cancels;
 mod catching_up;
 mod claims;
@@ -11,6 +12,8 @@ mod damaged;
 mod fires;
 mod harness;
 mod leaks;
+mod limits;
 mod liveness;
+mod progress;
 mod runs;
 mod story;

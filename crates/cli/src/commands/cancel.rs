@@ -18,7 +18,7 @@ pub(crate) struct CancelArguments {
     job: JobName,
     #[command(flatten)]
     which: Which,
-    /// Show which runs would be cancelled, and change nothing
+    /// Show which runs would be cancelled, and change nothing; without it, --why is required
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

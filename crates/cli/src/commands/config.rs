@@ -146,10 +146,11 @@ fn declared(path: &Path, job: &JobName, stored: &StoredConfig) -> Result<JobConf
         Ok(config) => (config.java.clone(), config.unknown.clone()),
         Err(_) => (JavaSettings::default(), Vec::new()),
     };
-    Ok(declared.config().clone().with(|it| {
+    let wanted = declared.config().clone().with(|it| {
         it.java = java;
         it.unknown = unknown;
-    }))
+    });
+    Ok(wanted.with_default_strategy(stored.config.as_ref().ok()))
 }
 
 #[derive(Debug, Args)]

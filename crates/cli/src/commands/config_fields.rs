@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn invalid_value_is_rejected_with_the_valid_ones() {
-        let rows: [(&str, Result<Value, &str>); 29] = [
+        let rows: [(&str, Result<Value, &str>); 31] = [
             ("cron=0 0 9 * * ?", Ok(json!("0 0 9 * * ?"))),
             ("cron=", Ok(Value::Null)),
             ("sharding_total_count=4", Ok(json!(4))),
@@ -85,6 +85,8 @@ mod tests {
             ("reconcile_interval=1h", Ok(json!("60m"))),
             ("reconcile_interval=0s", Ok(json!("0m"))),
             ("reconcile_interval=90s", Err("valid is a duration of whole minutes, such as 10m")),
+            ("placement=require disk=ssd", Ok(json!("require disk=ssd"))),
+            ("placement=require disk", Err("`key=value`")),
             ("excluded_days=SAT..SUN", Ok(json!("SAT..SUN"))),
             ("excluded_times=22:00..06:00 # b", Ok(json!("22:00..06:00 # b"))),
             ("not_before=2026-01-01T00:00", Ok(json!("2026-01-01T00:00"))),

@@ -70,11 +70,12 @@ impl DrainArguments {
             text.push_str(&self.line(job, *complete, running, owned));
         }
         let is_complete = drained.jobs.iter().all(|job| job.complete);
-        let failed = report::exit(&drained.report);
-        let exit = match (drained.report.failed.is_empty(), is_complete) {
-            (false, _) => failed,
-            (true, true) => Exit::Done,
-            (true, false) => Exit::Partly,
+        let exit = if !drained.report.failed.is_empty() {
+            report::exit(&drained.report)
+        } else if is_complete {
+            Exit::Done
+        } else {
+            Exit::Partly
         };
         Ok(Page::new(text, &drained).ending(exit))
     }

@@ -42,8 +42,12 @@ impl HealthArguments {
         };
         let late = |_| unreachable(format!("no answer within {:?}", self.deadline));
         let answered = tokio::time::timeout(self.deadline, ask(address, path)).await;
-        let (status, text) =
-            answered.map_err(late)?.map_err(|error| unreachable(error.to_string()))?;
+        let without_answer = |error: AnyError| {
+            unreachable(format!(
+                "{error}; check that a worker or watcher runs here with this --metrics-port"
+            ))
+        };
+        let (status, text) = answered.map_err(late)?.map_err(without_answer)?;
         let text = clean(text.trim_end());
         if status != StatusCode::OK {
             return Err(unreachable(text));

@@ -1,6 +1,7 @@
 //! `history`: outcomes of fires, and other events, from a store that `job-history` writes.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -57,6 +58,11 @@ impl StoreArguments {
         }))
     }
 
+    /// Returns true if the URL is an argument, not the value of the variable.
+    pub(super) fn is_argument(&self) -> bool {
+        self.history.is_some() && std::env::var(HISTORY).ok() != self.history
+    }
+
     fn password(&self) -> Result<Option<String>, Fault> {
         let Some(path) = &self.history_password_file else {
             return Ok(std::env::var(PASSWORD).ok().filter(|password| !password.is_empty()));
@@ -81,6 +87,18 @@ impl StoreArguments {
         self.check_exists()?;
         Ok(options)
     }
+}
+
+/// Opens a history, reads from it, and closes it.
+pub(super) async fn reading<T>(
+    options: HistoryOptions,
+    read: impl AsyncFnOnce(&History) -> T,
+) -> Result<T, Fault> {
+    let history = History::open(options).await?;
+    let answer = read(&history).await;
+    // Nothing was written, so closing cannot lose records.
+    let _ = history.close(Duration::from_secs(1)).await;
+    Ok(answer)
 }
 
 /// Rejects a missing file, which opening the history would create. `option` names the URL.
@@ -164,11 +182,7 @@ pub(crate) struct HistoryArguments {
 
 impl HistoryArguments {
     pub(crate) async fn run(self, _: &Context<'_>) -> Result<Page, Fault> {
-        let history = History::open(self.store.required_options()?).await?;
-        let page = self.page(&history).await;
-        // Nothing was written, so closing cannot lose records.
-        let _ = history.close(std::time::Duration::from_secs(1)).await;
-        page
+        reading(self.store.required_options()?, async |history| self.page(history).await).await?
     }
 
     async fn page(&self, history: &History) -> Result<Page, Fault> {

@@ -12,7 +12,7 @@ pub(super) const EVENT_COLUMNS: [Column; 4] =
 pub(super) const COUNT_COLUMNS: [Column; 3] =
     [Column::plain("JOB"), Column::state("OUTCOME"), Column::plain("FIRES")];
 pub(super) const FIRE_COLUMNS: [Column; 8] = [
-    Column::time("FIRE"),
+    Column::fire("FIRE"),
     Column::plain("JOB"),
     Column::plain("ITEM"),
     Column::state("OUTCOME"),

@@ -65,8 +65,16 @@ pub(crate) fn page(report: &Report, scope: &Scope) -> Result<Page, Fault> {
 pub(crate) struct PauseArguments {
     #[command(flatten)]
     which: Which,
+    /// Answers with the command that holds items back
+    #[arg(long, hide = true, visible_alias = "item", value_name = "ITEMS",
+        value_parser = items_cannot_be_paused)]
+    items: Option<Items>,
     #[command(flatten)]
     signed: Reasoned,
+}
+
+fn items_cannot_be_paused(text: &str) -> Result<Items, String> {
+    Err(format!("servers are paused, and items are disabled: `ejob disable JOB --items {text}`"))
 }
 
 impl PauseArguments {

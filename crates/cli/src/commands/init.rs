@@ -108,14 +108,24 @@ fn package_in(dir: &Path, checkout: &Path) -> Result<String, Fault> {
         ))
     })?;
     let root = checkout.canonicalize().unwrap_or_default();
-    if std::path::absolute(dir).is_ok_and(|dir| dir.starts_with(root)) {
+    if resolved(dir).starts_with(root) {
         return Err(Fault::usage(format!(
             "the directory is {}, inside of the checkout, whose workspace rejects other packages; \
-             valid is one outside of it, such as ../hello",
+             valid is one outside of it",
             dir.display()
         )));
     }
     Ok(quoted(package))
+}
+
+/// Returns the path without links and `..`, as far as its folders exist.
+fn resolved(dir: &Path) -> PathBuf {
+    let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let found = absolute.ancestors().find_map(|folder| {
+        let rest = absolute.strip_prefix(folder).ok()?;
+        Some(folder.canonicalize().ok()?.join(rest))
+    });
+    found.unwrap_or(absolute)
 }
 
 fn is_package(name: &str) -> bool {
@@ -131,7 +141,9 @@ fn write(dir: &Path, files: &[(&str, String)]) -> Result<(), Fault> {
     for path in files.iter().map(|(name, _)| dir.join(name)) {
         if path.try_exists().map_err(|error| failed(&path, error))? {
             let path = path.display();
-            return Err(Fault::refused(format!("{path} exists already, and was left as it is")));
+            return Err(Fault::refused(format!(
+                "{path} exists already, and was left as it is; `ejob init FOLDER` writes to another folder"
+            )));
         }
     }
     for (name, text) in files {
@@ -178,7 +190,10 @@ mod tests {
         let dir = folder.path().join("a-project");
         init(&dir, true).unwrap();
         let fault = init(&dir, true).unwrap_err().to_string();
-        assert!(fault.ends_with("Cargo.toml exists already, and was left as it is"), "{fault}");
+        assert!(
+            fault.contains("Cargo.toml exists already, and was left as it is; `ejob init FOLDER`"),
+            "{fault}"
+        );
         init(&dir, false).unwrap();
         assert!(init(&dir, false).is_err());
         let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap();
@@ -207,5 +222,11 @@ mod tests {
         let fault = init(&inside, true).unwrap_err().to_string();
         assert!(fault.contains("inside of the checkout"), "{fault}");
         assert!(!inside.exists());
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let beside = checkout.join("../hello");
+        assert!(
+            package_in(&beside, &checkout).is_ok(),
+            "the folder of the checkout is left by `..`"
+        );
     }
 }

@@ -199,8 +199,13 @@ pub(crate) struct InstanceBrief {
     server: String,
     /// `java` or `rust`; `None` while a manual request in the node hides the language.
     language: Option<&'static str>,
-    /// `available`, `leaving`, `disabled`, `paused`, or `unavailable`.
+    /// `available`, `leaving`, `disabled`, `paused`, `excluded` or `unavailable`.
     state: String,
+    /// Weight, zone and labels; empty at the defaults.
+    attributes: String,
+    /// Condition of the job's placement rules that excludes the instance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unmet: Option<String>,
     leads: bool,
     items: Vec<u32>,
 }
@@ -220,6 +225,8 @@ fn instance_brief(job: &JobSnapshot, id: &InstanceId) -> InstanceBrief {
         state
     } else if view.is_available(id) {
         "available".to_owned()
+    } else if view.unmet_condition(id).is_some() {
+        "excluded".to_owned()
     } else {
         "unavailable".to_owned()
     };
@@ -230,6 +237,8 @@ fn instance_brief(job: &JobSnapshot, id: &InstanceId) -> InstanceBrief {
         server: server.map(|ip| ip.to_string()).unwrap_or_default(),
         language: job.is_java(id).map(|java| if java { "java" } else { "rust" }),
         state,
+        attributes: view.attributes_of(id).unwrap_or_default().to_string(),
+        unmet: view.unmet_condition(id).map(ToString::to_string),
         leads: view.leader() == Some(id),
         items: items.map(|item| item.index()).collect(),
     }
@@ -244,8 +253,12 @@ pub(crate) fn instance_table(briefs: &[InstanceBrief], with_job: bool) -> Table 
         Column::state("STATE"),
         Column::plain("LEADER").extra(),
         Column::plain("ITEMS"),
+        Column::plain("ATTRIBUTES").extra(),
     ];
     let skipped = usize::from(!with_job);
+    // Few jobs use attributes, so that the column is not worth its room in the other tables.
+    let has_attributes = briefs.iter().any(|brief| !brief.attributes.is_empty());
+    let shown = columns.len() - usize::from(!has_attributes);
     let rows = briefs.iter().map(|brief| {
         let cells = [
             brief.job.clone(),
@@ -254,10 +267,11 @@ pub(crate) fn instance_table(briefs: &[InstanceBrief], with_job: bool) -> Table 
             brief.state.clone(),
             if brief.leads { "yes" } else { "-" }.to_owned(),
             ranges(&brief.items),
+            or_dash(Some(brief.attributes.as_str()).filter(|text| !text.is_empty())),
         ];
-        cells.into_iter().skip(skipped).collect()
+        cells.into_iter().take(shown).skip(skipped).collect()
     });
-    Table::new(&columns[skipped..], rows)
+    Table::new(&columns[skipped..shown], rows)
 }
 
 /// Formats ascending numbers as ranges: `0,3-5`.

@@ -1,13 +1,17 @@
 //! `job`, `next`, `audit`, `dump`: details of one job.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use coordination::{JobConfig, JobName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use job_history::{AuditQuery, History, HistoryOptions, StoredAudit};
 use operations::{Exclusion, ItemBrief, ItemState, JobSnapshot, LiveNamespace, Namespace};
 use serde_json::json;
 
 use super::config_fields;
+use super::history::{StoreArguments, reading};
 use super::list::{instance_briefs, instance_table, named_items, state_text, with_unread};
 use super::watch::{Answer, WatchOption, follow};
 use crate::context::Context;
@@ -54,9 +58,7 @@ pub(super) fn live_job(
 fn job_page(job: &JobSnapshot) -> Page {
     let brief = operations::job_brief(job);
     let config = job.config();
-    let next = config.and_then(|config| {
-        operations::next_fires(config, Timestamp::now(), 1).ok()?.first().copied()
-    });
+    let next = job.next_fires(Timestamp::now(), 1).ok().and_then(|next| next.first().copied());
     let need = operations::fire_need(job);
     let missed = next.zip(need).map(|(next, need)| format!("{next}, missed unless {need} before"));
     let exclusion = config.and_then(|config| operations::exclusion_at(config, Timestamp::now()));
@@ -80,6 +82,7 @@ fn job_page(job: &JobSnapshot) -> Page {
     ]);
     shown.push_str("\n");
     shown.push(item_table(&items));
+    shown.push(progress_table(&items));
     shown.push(failure_table(&items));
     if !instances.is_empty() {
         shown.push_str("\n");
@@ -110,7 +113,7 @@ fn job_page(job: &JobSnapshot) -> Page {
 /// Returns the reason of an exclusion and its end.
 fn excluded(exclusion: &Exclusion) -> String {
     let until = exclusion.until.map(|until| format!(" until {until}"));
-    format!("{}{}", exclusion.reason, until.unwrap_or_default())
+    format!("{}{}", exclusion.reason, until.unwrap_or_else(|| ", without end".to_owned()))
 }
 
 fn list(texts: impl Iterator<Item = String>) -> String {
@@ -167,6 +170,28 @@ fn item_table(items: &[ItemBrief]) -> Table {
     Table::new(&columns, items.iter().map(row))
 }
 
+/// Draws the progress of the present or last runs; empty if none has reported any.
+fn progress_table(items: &[ItemBrief]) -> Text {
+    let row = |item: &ItemBrief| {
+        let progress = item.progress.as_ref()?;
+        let at = moment(progress.at_ms);
+        Some(vec![item.item.to_string(), progress.numbers(), at, progress.message.clone()])
+    };
+    let rows: Vec<_> = items.iter().filter_map(row).collect();
+    let mut text = Text::default();
+    if !rows.is_empty() {
+        let columns = [
+            Column::plain("ITEM"),
+            Column::plain("PROGRESS"),
+            Column::time("REPORTED"),
+            Column::text("MESSAGE"),
+        ];
+        text.push_str("\n");
+        text.push(Table::new(&columns, rows));
+    }
+    text
+}
+
 /// Draws the reasons of the last failures; empty if there are none.
 fn failure_table(items: &[ItemBrief]) -> Text {
     let row = |item: &ItemBrief| Some(vec![item.item.to_string(), item.failure.clone()?]);
@@ -213,16 +238,23 @@ pub(crate) struct NextArguments {
 
 impl NextArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let config = self.config(cx).await?;
+        let (config, job) = self.config(cx).await?;
         let after = self.after.unwrap_or_else(Timestamp::now);
-        let fires =
-            operations::next_fires(&config, after, usize::from(self.n)).map_err(|error| {
-                let question = suggestion::of_value(error.field, &error.value);
-                let text = error.to_string().replace('_', "-");
-                Fault::usage(format!("--{text}")).with_question(question)
-            })?;
+        let n = usize::from(self.n);
+        let fires = match &job {
+            Some(job) => job.next_fires(after, n),
+            None => operations::next_fires(&config, after, n),
+        };
+        let fires = fires.map_err(|error| {
+            let question = suggestion::of_value(error.field, &error.value);
+            let text = error.to_string().replace('_', "-");
+            Fault::usage(format!("--{text}")).with_question(question)
+        })?;
+        let delay = operations::schedule_of(&config).ok().flatten();
+        let delay = delay.filter(|schedule| schedule.fixed_delay().is_some());
         if let Some(cron) = &self.cron
             && fires.is_empty()
+            && delay.is_none()
         {
             return Err(Fault::usage(format!(
                 "--cron is {cron:?}; valid is an expression that fires after {after}; this one never fires after that"
@@ -234,8 +266,11 @@ impl NextArguments {
             None => format!("{fire}\n"),
         };
         let exclusion = operations::exclusion_at(&config, after);
-        let text = if !fires.is_empty() {
-            let excluded = exclusion.map(|exclusion| format!("{exclusion}\n"));
+        let text = if let Some(delay) = delay {
+            let next = fires.iter().map(row);
+            next.chain([line(&delay.description())]).collect()
+        } else if !fires.is_empty() {
+            let excluded = exclusion.map(|exclusion| line(&exclusion.to_string()));
             excluded.into_iter().chain(fires.iter().map(row)).collect()
         } else if config.cron.is_none() {
             "the job has no schedule and runs on request only\n".to_owned()
@@ -248,17 +283,18 @@ impl NextArguments {
         ))
     }
 
-    async fn config(&self, cx: &Context<'_>) -> Result<JobConfig, Fault> {
+    async fn config(&self, cx: &Context<'_>) -> Result<(JobConfig, Option<JobSnapshot>), Fault> {
         if let Some(name) = &self.job {
             let job = cx.operations().await?.job(name).await?;
-            return usable(&job).cloned();
+            return Ok((usable(&job)?.clone(), Some(job)));
         }
         let name = JobName::new("expression").map_err(Fault::usage)?;
         let (cron, time_zone) = (self.cron.clone(), self.time_zone.clone());
-        Ok(JobConfig::new(name, 1).with(|it| {
+        let config = JobConfig::new(name, 1).with(|it| {
             it.cron = cron;
             it.time_zone = time_zone;
-        }))
+        });
+        Ok((config, None))
     }
 }
 
@@ -278,12 +314,33 @@ pub(crate) struct AuditArguments {
     /// Name of the job [default: all]
     #[arg(value_parser = job_name)]
     job: Option<JobName>,
+    #[command(flatten)]
+    store: StoreArguments,
+    /// At most this many changes, the last ones
+    #[arg(long, value_name = "COUNT", default_value_t = 200,
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
 }
 
 impl AuditArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let options = self.store.options()?;
+        // Without the history the answer still has the last 32 changes of each job.
+        let (stored, remark) = match self.stored(options).await {
+            Ok(stored) => (stored, String::new()),
+            Err(fault) => (Vec::new(), line(&format!("remark: without the history: {fault}"))),
+        };
         let operations = cx.operations().await?;
         let namespace = match &self.job {
+            // The history may have the changes of a job that was removed.
+            Some(job) if !stored.is_empty() => {
+                let jobs = match operations.job(job).await {
+                    Ok(job) => vec![job],
+                    Err(operations::Error::NoSuchJob { .. }) => Vec::new(),
+                    Err(error) => return Err(error.into()),
+                };
+                Namespace { jobs, ..Namespace::default() }
+            }
             Some(job) => {
                 Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() }
             }
@@ -295,7 +352,15 @@ impl AuditArguments {
             records.into_iter().map(move |record| (name.clone(), record)).collect::<Vec<_>>()
         };
         let mut records: Vec<_> = namespace.jobs.iter().flat_map(of_job).collect();
+        let known: BTreeSet<_> =
+            records.iter().map(|(job, record)| (job.clone(), record.id.clone())).collect();
+        let stored = stored.into_iter().map(|found| (found.job, found.record));
+        records.extend(
+            stored.filter(|(job, record)| !known.contains(&(job.clone(), record.id.clone()))),
+        );
         records.sort_by_key(|(_, record)| record.at_ms);
+        let n_left_out = records.len().saturating_sub(self.limit as usize);
+        records.drain(..n_left_out);
         let rows = records.iter().map(|(job, record)| {
             let texts = [&record.act, &record.target, &record.who, &record.why, &record.what];
             let cells = [moment(record.at_ms), job.clone()].into_iter();
@@ -310,14 +375,33 @@ impl AuditArguments {
             Column::text("REASON"),
             Column::text("CHANGE"),
         ];
-        let text = if records.is_empty() {
+        let mut text = if records.is_empty() {
             Text::from("no changes\n")
         } else {
             Table::new(&columns, rows).into()
         };
+        if n_left_out > 0 {
+            text.push_str("earlier changes exist: raise --limit\n");
+        }
         let documents = records.iter().map(|(job, record)| json!({ "job": job, "record": record }));
-        let document = json!({ "records": documents.collect::<Vec<_>>() });
-        Ok(with_unread(text, &document, &namespace))
+        let document = json!({ "records": documents.collect::<Vec<_>>(), "more": n_left_out > 0 });
+        Ok(with_unread(text, &document, &namespace).beside(remark))
+    }
+}
+
+impl AuditArguments {
+    /// Returns the last changes that a history has; none without one.
+    async fn stored(&self, options: Option<HistoryOptions>) -> Result<Vec<StoredAudit>, Fault> {
+        let Some(options) = options else { return Ok(Vec::new()) };
+        self.store.check_exists()?;
+        let mut query = AuditQuery::default();
+        if let Some(job) = &self.job {
+            query = query.job(job.as_str());
+        }
+        let found = reading(options, async |history: &History| {
+            history.audit(&query, self.limit, None).await
+        });
+        Ok(found.await??.records)
     }
 }
 

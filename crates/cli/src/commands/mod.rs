@@ -1,6 +1,7 @@
 //! The commands, one file for each group: their arguments and their execution.
 
 pub(crate) mod apply;
+pub(crate) mod backfill;
 pub(crate) mod bench;
 pub(crate) mod cancel;
 pub(crate) mod config;
@@ -17,8 +18,10 @@ pub(crate) mod history;
 mod history_rows;
 pub(crate) mod hold;
 pub(crate) mod init;
+mod java_history;
 pub(crate) mod leave;
 pub(crate) mod list;
+pub(crate) mod logs;
 pub(crate) mod look;
 pub(crate) mod man;
 mod metrics_port;

@@ -4,7 +4,7 @@ use clap::Args;
 use coordination::{JobName, ServerIp, instance_id};
 use jiff::Timestamp;
 use operations::{WhatIf, plan_moves};
-use sharding::{InstanceId, StrategyRegistry};
+use sharding::{InstanceAttributes, InstanceId, PlacementRules, StrategyRegistry};
 
 use super::hold::known_in;
 use super::look::usable;
@@ -37,6 +37,15 @@ pub(crate) struct PlanArguments {
     /// This strategy would assign the items
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
+    /// These placement rules would hold
+    #[arg(long, value_name = "RULES", value_parser = PlacementRules::parse)]
+    placement: Option<PlacementRules>,
+    /// Attributes of the instances that would join, such as "weight=2 zone=a disk=ssd"
+    #[arg(long, value_name = "ATTRIBUTES", requires = "join")]
+    joining: Option<InstanceAttributes>,
+    /// Show the items that would stay, too
+    #[arg(long)]
+    all: bool,
 }
 
 impl PlanArguments {
@@ -67,6 +76,8 @@ impl PlanArguments {
             it.enable = self.enable;
             it.total_count = self.items;
             it.strategy = self.strategy;
+            it.placement = self.placement;
+            it.joining = self.joining.unwrap_or_default();
         });
         let now = Timestamp::now().as_millisecond();
         let plan = plan_moves(&job, &what_if, &strategies, now).map_err(Fault::refused)?;
@@ -76,14 +87,21 @@ impl PlanArguments {
                 or_dash(planned.from.as_ref()),
                 or_dash(planned.to.as_ref()),
                 if planned.waits { "when its run has ended" } else { "at once" }.to_owned(),
+                planned.reason.clone(),
             ]
+        };
+        let item = |planned: &operations::PlannedItem| {
+            let owner = or_dash(planned.owner.as_ref());
+            vec![planned.item.to_string(), owner, planned.reason.clone()]
         };
         let mut text: Text = if plan.no_available_instance {
             "no instance would be available: items keep their owners, and none runs\n".into()
+        } else if self.all {
+            Table::new(&["ITEM", "OWNER", "REASON"], plan.items.iter().map(item)).into()
         } else if plan.moves.is_empty() {
             "no item would move\n".into()
         } else {
-            Table::new(&["ITEM", "FROM", "TO", "WHEN"], plan.moves.iter().map(row)).into()
+            Table::new(&["ITEM", "FROM", "TO", "WHEN", "REASON"], plan.moves.iter().map(row)).into()
         };
         if plan.java_leads {
             text.push_str("a Java instance leads: it moves all items at once, when none runs\n");

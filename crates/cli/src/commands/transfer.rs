@@ -231,7 +231,9 @@ impl ImportArguments {
                 Some(Ok(converted)) => {
                     let notes = converted.notes.into_iter();
                     given.notes.extend(notes.map(|note| (name.clone(), note)));
-                    given.jobs.push(converted.config.into());
+                    let mut wanted = Importable::from(converted.config);
+                    wanted.checkpoints = converted.checkpoints;
+                    given.jobs.push(wanted);
                 }
                 Some(Err(reason)) => given.refused.push((name, reason)),
             }

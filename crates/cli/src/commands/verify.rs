@@ -4,18 +4,19 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use coordination::JobName;
 use jiff::Timestamp;
-use job_history::{Error, History, JudgedFire, UnjudgedPeriod, Verdict, Verification, VerifyQuery};
+use job_history::{Error, JudgedFire, UnjudgedPeriod, Verdict, Verification, VerifyQuery};
 use serde_json::{Value, json};
 
-use super::history::{StoreArguments, in_seconds, lost_lines};
+use super::history::{StoreArguments, in_seconds, lost_lines, reading};
 use super::history_rows::{fire_document, lost_document};
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
-use crate::output::{Column, Page, Table, Text, counted};
-use crate::text::{job_name, or_dash, time_or_age};
+use crate::output::{Column, Page, Table, Text, counted, line};
+use crate::text::{job_name, one_line, or_dash, time_or_age};
+use crate::waiting;
 
 const COLUMNS: [Column; 7] = [
-    Column::time("FIRE"),
+    Column::fire("FIRE"),
     Column::plain("ITEM"),
     Column::state("VERDICT"),
     Column::state("OUTCOME"),
@@ -51,14 +52,14 @@ impl VerifyArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let options = self.store.required_options()?;
         let to = self.to.unwrap_or_else(Timestamp::now);
-        self.query(to).check(Timestamp::now()).map_err(on_the_line)?;
+        let query = self.query(to);
+        query.check(Timestamp::now()).map_err(on_the_line)?;
         let operations = cx.operations().await?;
         let job = operations.job(&self.job).await?;
         let now = operations.present();
-        let history = History::open(options).await?;
-        let verified = history.verify(&job, now, &self.query(to)).await;
-        // Nothing was written, so closing cannot lose records.
-        let _ = history.close(std::time::Duration::from_secs(1)).await;
+        let verified = reading(options, async |history| history.verify(&job, now, &query).await);
+        let verified = Box::pin(verified);
+        let verified = waiting::shown(&format!("verifying {}", self.job), verified).await?;
         let found = verified.map_err(on_the_line)?;
         let exit = if found.is_explained() { Exit::Done } else { Exit::Findings };
         let document = document(&found, self.from, to.min(now));
@@ -72,6 +73,15 @@ impl VerifyArguments {
         if verdicts.is_empty() { query } else { query.verdicts(verdicts) }
     }
 
+    /// Returns the first recorded fire, if unexplained fires precede it and all fires are listed.
+    fn first_record(&self, found: &Verification) -> Option<Timestamp> {
+        let mut fires = found.fires.iter().skip_while(|fire| fire.record.is_none());
+        let first = fires.next().filter(|_| self.verdict.is_empty())?.fire;
+        let is_earlier =
+            |fire: &&JudgedFire| fire.fire < first && fire.verdict == Verdict::Unexplained;
+        found.fires.iter().find(is_earlier).map(|_| first)
+    }
+
     fn text(&self, found: &Verification, to: Timestamp) -> Text {
         let mut text = Text::default();
         if !found.fires.is_empty() {
@@ -80,9 +90,17 @@ impl VerifyArguments {
         if found.has_more {
             text.push_str("more fires have these verdicts: raise --limit, or choose --verdict\n");
         }
+        if let Some(first) = self.first_record(found) {
+            let first = in_seconds(first);
+            text.push_str(&format!(
+                "the store has no earlier record than that of {first}: if the job is new, or its \
+                 history, `--from {first}` leaves the fires before it out\n"
+            ));
+        }
         for UnjudgedPeriod { from, until, reason, .. } in &found.unjudged {
             let (from, until) = (in_seconds(*from), in_seconds(*until));
-            text.push_str(&format!("not judged: the fires from {from} to {until}: {reason}\n"));
+            let unjudged = format!("not judged: the fires from {from} to {until}: {reason}");
+            text.push_str(&line(&one_line(&unjudged)));
         }
         text.push_str(&lost_lines(&found.drops));
         let numbers = Verdict::ALL.map(|verdict| {

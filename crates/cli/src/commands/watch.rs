@@ -42,7 +42,10 @@ pub(super) async fn follow(
             "--watch is for people; for programs, repeat `ejob {command} --json` without it"
         )));
     }
-    let registry = cx.registry(cx.connect().target()?, false, None).await?;
+    let registry = match cx.opened() {
+        Some(registry) => registry,
+        None => cx.registry(cx.connect().target()?, false, None).await?,
+    };
     let live = LiveNamespace::follow(registry);
     live.loaded(cx.connect().read_deadline()).await?;
     // A listener that is created for each wait would lose a signal that comes between two waits.

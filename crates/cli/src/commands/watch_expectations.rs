@@ -8,12 +8,14 @@ use clap::{Args, Subcommand};
 use coordination::JobName;
 use jiff::Timestamp;
 use job_watch::{
-    ConditionKind, JobAssessment, Silence, Silences, State, StoreError, WatchError, WatchFile,
-    WatchFileError, Watcher, assess,
+    ConditionKind, HistoryByJob, JobAssessment, Silence, Silences, State, StoreError, WatchError,
+    WatchFile, WatchFileError, Watcher, assess_with_history,
 };
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::java_history::{JavaHistory, JavaHistoryArguments};
 use super::metrics_port::MetricsPort;
 use super::service::ServiceManager;
 use super::signals::Signals;
@@ -39,6 +41,8 @@ pub(crate) struct WatchArguments {
     /// port
     #[arg(long, value_name = "PORT")]
     metrics_port: Option<u16>,
+    #[command(flatten)]
+    history: JavaHistoryArguments,
     #[command(subcommand)]
     command: Option<WatchCommand>,
 }
@@ -84,16 +88,17 @@ impl WatchArguments {
     }
 
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let Self { file, check: is_check, session_timeout, metrics_port, command } = self;
+        let Self { file, check: is_check, session_timeout, metrics_port, history, command } = self;
         match (command, file) {
             (Some(WatchCommand::Silence(given)), _) => given.run(cx).await,
             (Some(WatchCommand::Silences), _) => silences(cx).await,
             (None, Some(path)) => {
                 let file = WatchFile::read(&path).map_err(|error| file_fault(&path, &error))?;
+                let history = history.open().await?;
                 if is_check {
-                    return check(cx, &file).await;
+                    return check(cx, &file, history.as_ref()).await;
                 }
-                watch(cx, file, session_timeout, metrics_port).await
+                watch(cx, file, session_timeout, metrics_port, history).await
             }
             (None, None) => Err(Fault::usage("the file with the expectations is missing")),
         }
@@ -105,6 +110,7 @@ async fn watch(
     file: WatchFile,
     timeout: Duration,
     metrics_port: Option<u16>,
+    history: Option<JavaHistory>,
 ) -> Result<Page, Fault> {
     // Listen before the first line is printed, so that no later signal is lost.
     let mut signals = Signals::listen()?;
@@ -114,7 +120,14 @@ async fn watch(
         return Ok(ended("stopped before the watcher was connected"));
     };
     let channels = counted(file.channel_count(), "channel");
-    let watcher = Watcher::new(file, registry?, watcher_name());
+    let mut watcher = Watcher::new(file, registry?, watcher_name());
+    // The reading ends when the set is dropped.
+    let mut reading = JoinSet::new();
+    if let Some(history) = history {
+        let (facts, shown) = tokio::sync::watch::channel(history.read().await?);
+        watcher = watcher.history(shown);
+        reading.spawn(history.follow(facts));
+    }
     let _metrics = match metrics_port {
         None => None,
         Some(port) => {
@@ -160,11 +173,20 @@ fn ended(text: &str) -> Page {
     Page::new(line(text), &json!({ "ended": text }))
 }
 
-async fn check(cx: &Context<'_>, file: &WatchFile) -> Result<Page, Fault> {
+async fn check(
+    cx: &Context<'_>,
+    file: &WatchFile,
+    history: Option<&JavaHistory>,
+) -> Result<Page, Fault> {
+    let history = match history {
+        Some(history) => history.read().await?,
+        None => HistoryByJob::new(),
+    };
     let registry = cx.registry(cx.connect().target()?, false, None).await?;
     let namespace = cx.operating(Arc::clone(&registry)).namespace().await?;
     let jobs: Vec<_> = namespace.configured().collect();
-    let found = assess(file, registry, &jobs, Timestamp::now()).await.map_err(store_fault)?;
+    let found = assess_with_history(file, registry, &jobs, &history, Timestamp::now()).await;
+    let found = found.map_err(store_fault)?;
     let rows: Vec<_> = found.iter().map(row).collect();
     let violated = found.iter().filter(|one| is_violated(one)).count();
     let columns = [

@@ -8,12 +8,12 @@ use coordination::JobName;
 use jiff::{SignedDuration, Timestamp};
 use job_history::{FireOutcome, FireQuery, FireRecord, History};
 use operations::{
-    JobSnapshot, LiveNamespace, WhyNot, next_fires, why_item_not_running, why_not_running,
+    JobSnapshot, LiveNamespace, WhyNot, schedule_of, why_item_not_running, why_not_running,
 };
 use serde_json::{Value, json};
 use sharding::ShardingItem;
 
-use super::history::StoreArguments;
+use super::history::{StoreArguments, reading};
 use super::list::named_items;
 use super::look::live_job;
 use super::watch::{WatchOption, follow};
@@ -37,6 +37,10 @@ pub(crate) struct WhyArguments {
     /// Number of the item [default: the whole job]
     #[arg(value_parser = crate::text::item)]
     item: Option<u32>,
+    /// The same, as other commands name an item
+    #[arg(long = "item", hide = true, value_name = "ITEM", value_parser = crate::text::item,
+        conflicts_with = "item")]
+    named_item: Option<u32>,
     #[command(flatten)]
     store: StoreArguments,
     #[command(flatten)]
@@ -44,15 +48,15 @@ pub(crate) struct WhyArguments {
 }
 
 impl WhyArguments {
-    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+    pub(crate) async fn run(mut self, cx: &Context<'_>) -> Result<Page, Fault> {
+        self.item = self.item.or(self.named_item);
         let operations = cx.operations().await?;
         let job = operations.job(&self.job).await?;
         let now = operations.present();
         let mut reasons = self.reasons(&job, now)?;
         if self.follow.watch {
-            // A new session, so that the clock of the registry is not known.
             let draw = |live: &LiveNamespace| {
-                live_job(live, &self.job, |job| self.live(job, Timestamp::now()))
+                live_job(live, &self.job, |job| self.live(job, operations.present()))
             };
             return follow(cx, &format!("why {}", self.job), draw).await;
         }
@@ -63,13 +67,18 @@ impl WhyArguments {
             Err(fault) => (Vec::new(), line(&format!("remark: no outages are shown: {fault}"))),
         };
         reasons.retain(|why| !is_among(why, &outages));
+        if !outages.is_empty() {
+            reasons.iter_mut().for_each(without_all_clear);
+        }
         let (last, others) = reasons.split_last().map_or((None, &[][..]), |(l, o)| (Some(l), o));
         let mut text: String = others.iter().map(sentence).collect();
         text.extend(outages.iter().map(|outage| line(&one_line(&outage.to_string()))));
         // The schedule stays the last line.
         text.extend(last.map(sentence));
-        let outages: Vec<Value> = outages.iter().map(Outage::document).collect();
-        Ok(Page::new(text, &json!({ "reasons": reasons, "outages": outages })).beside(remark))
+        // A document has no remark: without the history the outages are unknown, not absent.
+        let known = remark.is_empty().then(|| outages.iter().map(Outage::document));
+        let known: Option<Vec<Value>> = known.map(Iterator::collect);
+        Ok(Page::new(text, &json!({ "reasons": reasons, "outages": known })).beside(remark))
     }
 
     fn reasons(&self, job: &JobSnapshot, now: Timestamp) -> Result<Vec<WhyNot>, Fault> {
@@ -97,28 +106,31 @@ impl WhyArguments {
     async fn outages(&self, job: &JobSnapshot, now: Timestamp) -> Result<Vec<Outage>, Fault> {
         let Some(options) = self.store.options()? else { return Ok(Vec::new()) };
         self.store.check_exists()?;
-        let history = History::open(options).await?;
-        let read = self.missed(&history, now).await;
-        // Nothing was written, so closing cannot lose records.
-        let _ = history.close(std::time::Duration::from_secs(1)).await;
-        Ok(Outage::of(&read?, job))
+        let (fires, is_cut) =
+            reading(options, async |history| self.missed(history, now).await).await??;
+        Ok(Outage::of(&fires, job, is_cut))
     }
 
-    /// Returns the recent fires without a run, in ascending order.
-    async fn missed(&self, history: &History, now: Timestamp) -> Result<Vec<FireRecord>, Fault> {
+    /// Returns the recent fires without a run, in ascending order, and whether there are earlier
+    /// ones that were not read.
+    async fn missed(
+        &self,
+        history: &History,
+        now: Timestamp,
+    ) -> Result<(Vec<FireRecord>, bool), Fault> {
         let from = now.saturating_sub(RECENT).unwrap_or(Timestamp::MIN);
         let mut query = FireQuery::default().job(self.job.as_str()).from(from);
         if let Some(item) = self.item {
             query = query.item(ShardingItem::new(item));
         }
-        let mut fires = Vec::new();
+        let (mut fires, mut is_cut) = (Vec::new(), false);
         for outcome in [FireOutcome::missed(), FireOutcome::gap()] {
-            fires.extend(
-                history.fires(&query.clone().outcome(outcome), MAX_FIRES, None).await?.fires,
-            );
+            let page = history.fires(&query.clone().outcome(outcome), MAX_FIRES, None).await?;
+            fires.extend(page.fires);
+            is_cut |= page.next.is_some();
         }
         fires.sort_by_key(|fire| fire.fire);
-        Ok(fires)
+        Ok((fires, is_cut))
     }
 }
 
@@ -127,6 +139,8 @@ impl WhyArguments {
 struct Outage {
     /// First fire that was not run.
     first: Timestamp,
+    /// True if the outage may have begun before its first fire, which is the first that was read.
+    is_cut: bool,
     /// Exclusive end: the next fire of the schedule.
     until: Timestamp,
     items: BTreeSet<u32>,
@@ -137,10 +151,10 @@ struct Outage {
 impl Outage {
     /// Groups fires in ascending order to the latest outages. An outage ends as soon as the
     /// schedule has a fire that is not among them.
-    fn of(fires: &[FireRecord], job: &JobSnapshot) -> Vec<Self> {
+    fn of(fires: &[FireRecord], job: &JobSnapshot, is_cut: bool) -> Vec<Self> {
+        let schedule = job.config().and_then(|config| schedule_of(config).ok()?);
         let next = |after: Timestamp| {
-            let fires = job.config().and_then(|config| next_fires(config, after, 1).ok());
-            fires.and_then(|fires| fires.first().copied()).unwrap_or(after)
+            schedule.as_ref().and_then(|schedule| schedule.next_after(after)).unwrap_or(after)
         };
         let mut outages: Vec<Self> = Vec::new();
         for fire in fires {
@@ -154,11 +168,14 @@ impl Outage {
                 }
             }
         }
+        if let Some(first) = outages.first_mut() {
+            first.is_cut = is_cut;
+        }
         outages.split_off(outages.len().saturating_sub(MAX_OUTAGES))
     }
 
     fn empty(first: Timestamp) -> Self {
-        Self { first, until: first, items: BTreeSet::new(), reasons: Vec::new() }
+        Self { first, is_cut: false, until: first, items: BTreeSet::new(), reasons: Vec::new() }
     }
 
     fn add(&mut self, fire: &FireRecord, until: Timestamp) {
@@ -170,9 +187,14 @@ impl Outage {
     }
 
     fn document(&self) -> Value {
-        let Self { first, until, items, reasons } = self;
-        let (first, until) = (first.to_string(), until.to_string());
-        json!({ "first": first, "until": until, "items": items, "reasons": reasons })
+        let Self { first, is_cut, until, items, reasons } = self;
+        json!({
+            "first": first.to_string(),
+            "or_earlier": is_cut,
+            "until": until.to_string(),
+            "items": items,
+            "reasons": reasons,
+        })
     }
 
     fn has(&self, ms: i64) -> bool {
@@ -182,10 +204,10 @@ impl Outage {
 
 impl fmt::Display for Outage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { first, until, items, reasons } = self;
+        let Self { first, is_cut, until, items, reasons } = self;
         let items: Vec<u32> = items.iter().copied().collect();
-        let items = named_items(&items);
-        write!(f, "outage: the fires of {items} from {first} to before {until} were not run")?;
+        let (items, cut) = (named_items(&items), if *is_cut { " or earlier" } else { "" });
+        write!(f, "outage: the fires of {items} from {first}{cut} to before {until} were not run")?;
         match &reasons[..] {
             [] => Ok(()),
             reasons => write!(f, ": {}", reasons.join("; ")),
@@ -198,6 +220,26 @@ fn is_among(why: &WhyNot, outages: &[Outage]) -> bool {
     matches!(why, WhyNot::Gap { first_ms, .. } if outages.iter().any(|o| o.has(*first_ms)))
 }
 
+/// Leaves "no problem found" out: an outage is one.
+fn without_all_clear(why: &mut WhyNot) {
+    if let WhyNot::WaitsForFire { at_ms } = *why {
+        *why = WhyNot::NextFire { at_ms };
+    }
+}
+
 fn sentence(why: &WhyNot) -> String {
     one_line(&why.to_string()) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outage_is_not_followed_by_the_absence_of_problems() {
+        let (mut waits, mut other) = (WhyNot::WaitsForFire { at_ms: 7 }, WhyNot::NoLeader);
+        without_all_clear(&mut waits);
+        without_all_clear(&mut other);
+        assert_eq!((waits, other), (WhyNot::NextFire { at_ms: 7 }, WhyNot::NoLeader));
+    }
 }

@@ -26,6 +26,8 @@ use crate::text::duration;
 const ZOOKEEPER: &str = "EJOB_ZOOKEEPER";
 /// Variable with the namespace.
 const NAMESPACE: &str = "EJOB_NAMESPACE";
+/// Password of an etcd user, which the registry reads by itself.
+const ETCD_PASSWORD: &str = "ETCD_PASSWORD";
 /// Variable with `user:password`.
 const DIGEST: &str = "EJOB_DIGEST";
 
@@ -100,6 +102,10 @@ impl ConnectArguments {
         let target = self.named(None, in_file)?;
         match (&target, for_hosts) {
             (Target::File(file), Some(option)) if file.is_default => Err(without_registry(option)),
+            (Target::File(file), None) if file.is_default => match forgotten_variable() {
+                Some(fault) => Err(fault),
+                None => Ok(target),
+            },
             _ => Ok(target),
         }
     }
@@ -247,6 +253,18 @@ fn given(value: Option<&String>) -> Option<String> {
 }
 
 /// Returns the fault of an option that is given without a registry that it belongs to.
+/// Returns the fault of a variable that shows that a registry for several hosts is meant: an empty
+/// one, as a template with a missing value writes it, or the password of one.
+fn forgotten_variable() -> Option<Fault> {
+    let is_empty = |name: &&&str| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    if let Some(name) = [REGISTRY, ZOOKEEPER, NAMESPACE].iter().find(is_empty) {
+        return Some(Fault::usage(format!(
+            "{name} is set, but empty; set it to a registry, such as {EXAMPLE}, or unset it to use a file of this host"
+        )));
+    }
+    std::env::var_os(ETCD_PASSWORD).map(|_| without_registry(ETCD_PASSWORD))
+}
+
 fn without_registry(option: &str) -> Fault {
     Fault::usage(format!(
         "{option} is given, but no registry; give --registry ADDRESS, such as {EXAMPLE}, or set {REGISTRY} or {ZOOKEEPER}"
@@ -286,13 +304,13 @@ impl Place {
     pub fn absent(&self) -> Fault {
         match &self.target {
             Target::Zookeeper(target) => Fault::not_found(format!(
-                "there is no namespace {}; check {}",
+                "there is no namespace {}: its first worker, or `ejob create`, creates it; or check {}",
                 target.namespace,
                 target.named_by.both()
             )),
-            target @ (Target::File(_) | Target::Memory) => {
-                Fault::not_found(format!("there is no registry {target}; check --registry"))
-            }
+            target @ (Target::File(_) | Target::Memory) => Fault::not_found(format!(
+                "there is no registry {target}: `ejob worker` creates it; or check --registry"
+            )),
             Target::Server(target) => Fault::not_found(format!(
                 "no worker has used the registry {} yet; check its namespace in {}",
                 target.address,

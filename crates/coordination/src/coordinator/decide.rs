@@ -8,7 +8,7 @@ use sharding::InstanceId;
 
 use super::Coordinator;
 use super::in_flight::{InFlight, Stage};
-use crate::duty::{self, Context, resharding};
+use crate::duty::{Context, resharding};
 use crate::invariant::{self, Decision};
 use crate::local::Phase;
 use crate::local::requests::RequestProgress;
@@ -25,8 +25,7 @@ impl Coordinator {
             return;
         }
         let shows_enough = self.shows_enough();
-        let mixed = java::is_involved(&self.view, &self.local);
-        let plan = if mixed { java::plan } else { duty::plan };
+        let plan = java::planner(&self.view, &self.local);
         for duty in Duty::ALL {
             if !self.may_plan(duty, shows_enough) {
                 continue;

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use reg_center::{Limits, SessionId};
-use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+use sharding::{InstanceAttributes, InstanceId, ShardingItem, StrategyRegistry};
 
 use self::in_flight::{AssignmentInDoubt, InFlight, Stage};
 use self::reporting::AlreadyReported;
@@ -107,6 +107,8 @@ pub struct Coordinator {
     in_doubt: Vec<AssignmentInDoubt>,
     next_ticket: u64,
     next_reconcile: Option<Duration>,
+    /// Time at which the next run may begin, if the job has reached its start rate.
+    starts_again: Option<Duration>,
     /// Start of the time in which a narrow watch would have sufficed, while all items are followed.
     calm_since: Option<Duration>,
     settings: Settings,
@@ -136,6 +138,7 @@ impl Coordinator {
             in_doubt: Vec::new(),
             next_ticket: 0,
             next_reconcile: None,
+            starts_again: None,
             calm_since: None,
             settings: Settings::default(),
             waiting: None,
@@ -158,6 +161,13 @@ impl Coordinator {
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.settings.stable_name = Some(name.into());
+        self
+    }
+
+    /// States weight, zone and labels of the instance, which strategies and the rules of jobs use.
+    #[must_use]
+    pub fn placed_by(mut self, attributes: InstanceAttributes) -> Self {
+        self.settings.attributes = attributes;
         self
     }
 
@@ -248,6 +258,7 @@ impl Coordinator {
         self.decide(now, out);
         self.follow(now, out);
         self.note_wait(now);
+        self.starts_again = self.starts_again_at(now);
     }
 
     /// Returns the latest time for the next call, on the monotonic clock. Without another event,
@@ -268,7 +279,8 @@ impl Coordinator {
         let java = self.local.java.next_wake();
         let idle = self.idle_servers.next_wake();
         let waits = retries.chain(self.next_reconcile).chain(patience).chain(java).chain(in_doubt);
-        waits.chain(idle).min()
+        let waits = waits.chain(idle).chain(self.starts_again);
+        waits.chain(self.local.fires.delay_ends).min()
     }
 
     /// Returns the earliest last fire of all items, if the job catches up.

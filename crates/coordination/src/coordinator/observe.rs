@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sharding::InstanceId;
 
@@ -18,8 +19,8 @@ use crate::view::ConfigState;
 use crate::view::config::ConfigStamp;
 use crate::view::item::Attention;
 use crate::{
-    Command, DropReason, Duty, FireTime, JobConfig, JobEvent, MaxTimeDiff, Now, OnceCall,
-    OnceStage, RequestParameter,
+    Command, DropReason, Duty, FireTime, JobConfig, JobEvent, LONGEST_SLEEP, MaxTimeDiff,
+    MissReason, Now, OnceCall, OnceStage, RequestParameter,
 };
 use crate::{Versioned, shortened};
 
@@ -36,6 +37,8 @@ impl Coordinator {
         self.observe_membership(out);
         self.observe_leadership(out);
         self.observe_due(now);
+        self.observe_last_fire(now);
+        self.observe_delay(now, out);
         self.observe_triggers(now, out);
         self.observe_drops(now, out);
         self.observe_request();
@@ -222,8 +225,7 @@ impl Coordinator {
             return;
         }
         let record = &assignment.value;
-        let alone = !self.view.is_mixed();
-        // Beside Java instances nothing shows whether one of them has run the fire.
+        let alone = self.is_alone();
         if !alone || !record.members.contains(me) {
             return;
         }
@@ -236,6 +238,73 @@ impl Coordinator {
             self.view.config().and_then(|config| self.settings.lookup.next_after(config, at));
         self.local.fires.last_seen = Some(at);
         self.local.fires.due = Some(Due { at, next, missed: None });
+    }
+
+    /// Returns true if fires that no timer sends can become due here.
+    fn may_find_fires(&self, now: Now) -> bool {
+        let is_open = self.local.is_active() && !self.is_paused() && !self.is_disabled();
+        let knows_time = self.clock_differs_by(now).is_none() && !self.local.session.awaits_time;
+        is_open && knows_time && self.view.is_synced() && self.is_alone()
+    }
+
+    /// Makes the next fire of a job with a fixed delay due, at its time or as soon as this instance
+    /// may start runs. Every instance derives it from the same record.
+    fn observe_delay(&mut self, now: Now, out: &mut Vec<Command>) {
+        self.local.fires.delay_ends = None;
+        let Some(at) = self.view.delayed_fire() else { return };
+        let is_known = self.local.fires.due.as_ref().is_some_and(|due| due.at == at);
+        if is_known || !self.may_find_fires(now) {
+            return;
+        }
+        let until = u64::try_from(at.0.saturating_sub(now.wall_ms)).unwrap_or(0);
+        if until > 0 {
+            let pause = Duration::from_millis(until).min(LONGEST_SLEEP);
+            self.local.fires.delay_ends = Some(now.mono + pause);
+            return;
+        }
+        self.report_unclaimed(MissReason::Superseded, out);
+        self.local.fires.last_seen = self.local.fires.last_seen.max(Some(at));
+        self.local.fires.due = Some(Due { at, next: None, missed: Some(Vec::new()) });
+    }
+
+    /// Returns true without Java instances. Beside them nothing shows whether one of them has run a
+    /// fire that this instance has not seen.
+    fn is_alone(&self) -> bool {
+        !self.view.is_mixed()
+    }
+
+    /// Makes the last fire of a schedule that has ended due, if this instance has seen no fire yet
+    /// and the fire lies within the window of the catch-up: no later fire would find it.
+    ///
+    /// The record of each item decides whether it owes the fire.
+    fn observe_last_fire(&mut self, now: Now) {
+        let has_seen_fire = self.local.fires.last_seen.is_some();
+        if has_seen_fire || !self.may_find_fires(now) {
+            return;
+        }
+        let Some(Versioned { value: config, version }) = self.view.config_in_force() else {
+            return;
+        };
+        let Some(policy) = config.catch_up.filter(|_| config.monitor_execution) else { return };
+        // A fire that jitter still delays is not missed.
+        let delay = config.jitter_ms.map_or(0, i64::from);
+        let present = FireTime(now.wall_ms.saturating_sub(delay));
+        let known = self.local.fires.next_seen.filter(|(of, _)| of == version);
+        if known.is_some_and(|(_, next)| present < next) {
+            return;
+        }
+        let lookup = &self.settings.lookup;
+        let next = lookup.next_after(config, present).unwrap_or(FireTime(i64::MAX));
+        self.local.fires.next_seen = Some((*version, next));
+        let has_ended = next == FireTime(i64::MAX);
+        let last = lookup.last_before_end(config, policy, present).filter(|_| has_ended);
+        let Some(at) = last else { return };
+        // Behind a narrow watch only some of the items show which fires are missed.
+        let is_complete = self.view.followed().is_all();
+        let since = self.view.last_fires().map(|(first, _)| first);
+        let missed = is_complete.then(|| lookup.missed_before(config, policy, (since, at)));
+        self.local.fires.last_seen = Some(at);
+        self.local.fires.due = Some(Due { at, next: None, missed });
     }
 
     /// Observes manual requests: those that this process wrote, and the one at its instance node.

@@ -41,6 +41,7 @@ impl Coordinator {
             Event::ItemFinished { item, token, outcome, reason } => {
                 self.finish(item, token, (outcome, reason), out);
             }
+            Event::Waits(waiting) => self.local.waiting = waiting,
             Event::Paused => self.local.paused = true,
             Event::Resumed => self.local.paused = false,
             Event::Drain => self.drain(out),
@@ -126,6 +127,10 @@ impl Coordinator {
                 } else {
                     self.idle_servers.seen(&ip);
                 }
+            }
+            if let (Some(NodeKind::Running(item)), Change::Gone { .. }) = (&kind, &change) {
+                let last_fire = self.local.fires.last_seen;
+                self.local.java.inference.observe_vanishing_mark(&self.view, *item, last_fire);
             }
             let all = change == Change::Ready;
             if let Err(anomaly) = self.view.apply_to(kind, change) {
@@ -220,7 +225,7 @@ impl Coordinator {
         }
         self.report_unclaimed(MissReason::Superseded, out);
         self.report_unstarted(MissReason::Superseded, out);
-        self.local.java.inference.fire(&self.view, at);
+        self.local.java.inference.fire(&self.view, at, now);
         self.local.fires.last_seen = Some(at);
         let reason = match self.local.phase {
             Phase::Active if self.is_paused() => MissReason::Paused,

@@ -14,6 +14,7 @@ use crate::local::claims::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::run_marks::Mark;
 use crate::runs::LocalRun;
+use crate::wire::NodeKind;
 use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
 
 impl Coordinator {
@@ -179,6 +180,10 @@ impl Coordinator {
         }
         if let Some((mark, item)) = step.deleted().and_then(Mark::of_node) {
             self.note_absent(plan, item, mark);
+        }
+        if let Some(NodeKind::Permit(absent)) = step.deleted() {
+            // An operator removed it.
+            self.local.runs.change_all(|run| run.permit = run.permit.filter(|it| it != absent));
         }
     }
 

@@ -276,7 +276,9 @@ fn report_dropped(item: ShardingItem, before: &Ledger, written: &Ledger, out: &m
     if retired && let Some(range) = before.misfire {
         out.push(missed(item, range.last, MissReason::ItemRetired));
     }
-    let answered = written.running().is_some_and(|run| run.source == RunSource::Manual);
+    let answered = written
+        .running()
+        .is_some_and(|run| matches!(run.source, RunSource::Manual | RunSource::Backfill));
     if answered || written.request.is_some() {
         return;
     }

@@ -159,10 +159,8 @@ impl Coordinator {
             };
             let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
             let held = ledger.filter(|ledger| ledger.is_held(&run.holder, token));
-            let Some(request) = held.and_then(|ledger| ledger.cancel.clone()) else { continue };
-            if request.token() != token {
-                continue;
-            }
+            let wanted = held.filter(|ledger| ledger.cancels().is_some());
+            let Some(request) = wanted.and_then(|ledger| ledger.cancel.clone()) else { continue };
             self.local.runs.change(item, |run| run.cancelling = true);
             out.push(Command::Cancel(CancelItem { item, token, request }));
         }
@@ -259,6 +257,7 @@ fn start_item(
         source: run.source,
         merged: run.merged,
         request_parameter: run.parameter.clone(),
+        past_fire: run.past_fire,
         holder: run.holder.clone(),
         config: Arc::clone(&config.value),
         config_version: config.version,

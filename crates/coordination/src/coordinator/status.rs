@@ -64,6 +64,15 @@ impl Coordinator {
         }
     }
 
+    /// Returns the monotonic time at which the next run may begin, if the start rate is reached.
+    /// No event shows that the earliest start has expired.
+    pub(super) fn starts_again_at(&self, now: Now) -> Option<Duration> {
+        let present_ms = self.view.max_time_diff().present_ms(now);
+        let (_, at_ms) = self.view.starts_again_at(present_ms)?;
+        let wait_ms = u64::try_from(at_ms.saturating_sub(present_ms)).unwrap_or(0);
+        Some(now.mono + Duration::from_millis(wait_ms))
+    }
+
     /// Returns true if another session has registered the id of this instance.
     ///
     /// Nothing is decided here until that session ends: guards could not distinguish the two.

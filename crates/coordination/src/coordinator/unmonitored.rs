@@ -91,6 +91,7 @@ impl Coordinator {
             source,
             merged: None,
             request_parameter: None,
+            past_fire: None,
             holder: holder.clone(),
             config: Arc::clone(&config.value),
             config_version: config.version,

@@ -11,7 +11,7 @@ use crate::{Duty, FireTime, JobConfig, Ledger};
 /// Claims due and free items: for the scheduled fire first, then for manual requests.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.monitor_execution)?;
-    scheduled(cx, config).or_else(|| requested(cx))
+    scheduled(cx, config).or_else(|| requested(cx, config))
 }
 
 /// Claims items for the due fire, which stays due until the next one: an item that gets this owner
@@ -57,11 +57,14 @@ fn first_missed(config: &JobConfig, due: &Due, ledger: &Ledger) -> Option<(FireT
 /// Claims items for manual requests. A request for a disabled item is dropped, because no operator
 /// expects a run when the item is enabled again. It is dropped only by the flag of the record,
 /// which the write guards: the operator may have removed the `disabled` node since.
-fn requested(cx: &Context<'_>) -> Option<Plan> {
+fn requested(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let by = cx.claimant()?;
     let next = |own: &OwnItem<'_>| {
         if !own.view.is_disabled() {
-            return own.ledger.answer(&by);
+            // A scheduled fire that waits comes before a past one.
+            let is_noted = config.misfire && own.ledger.misfire.is_some();
+            let comes_first = is_noted && own.ledger.waiting_backfill().is_some();
+            return if comes_first { None } else { own.ledger.answer(&by) };
         }
         if !own.ledger.disabled {
             return None;
@@ -159,7 +162,12 @@ mod tests {
     #[test]
     fn manual_request_runs_each_item_once() {
         let with_request = |ledger: Ledger| {
-            let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter: None };
+            let request = ManualRequest {
+                id: "r".into(),
+                at: FireTime(555),
+                parameter: None,
+                past_fire: None,
+            };
             ledger.with_request(request).unwrap()
         };
         let requested = |scene: Scene, items: &[u32]| {

@@ -90,7 +90,10 @@ impl<'a> Context<'a> {
         changes: impl Iterator<Item = C>,
         bytes_of: impl Fn(&C) -> usize,
     ) -> impl Iterator<Item = C> {
+        // A permit is one more operation for each item.
+        let is_limited = self.view.config().is_some_and(|it| it.cluster_concurrency.is_some());
         let most = self.settings.items_per_plan;
+        let most = if is_limited { (most * 8 / 9).max(1) } else { most };
         let mut taken = 0;
         changes.take_while(move |change| {
             let is_first = taken == 0;

@@ -17,6 +17,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
         Phase::Active if registered && !server_known => Some(add_server(cx)),
         Phase::Draining if !cx.local.is_busy() => leave(cx),
         Phase::Draining if registered && !cx.view.is_draining(cx.me) => Some(drain(cx)),
+        Phase::Active | Phase::Draining if registered => note_waiting(cx),
         Phase::Active | Phase::Draining | Phase::Left => None,
     }
 }
@@ -35,7 +36,7 @@ fn register(cx: &Context<'_>) -> Option<Plan> {
     if needs_name && let Some(name) = &cx.settings.stable_name {
         plan = plan.step(Step::set_name(cx.me.clone(), name.clone()));
     }
-    Some(plan.step(Step::register(cx.me.clone())).step(request(cx)))
+    Some(plan.step(Step::register(cx.me.clone(), cx.settings.attributes.clone())).step(request(cx)))
 }
 
 fn add_server(cx: &Context<'_>) -> Plan {
@@ -50,6 +51,19 @@ fn drain(cx: &Context<'_>) -> Plan {
         .step(request(cx))
 }
 
+/// Stores the runs that wait for a place in this process, or removes them when none waits.
+fn note_waiting(cx: &Context<'_>) -> Option<Plan> {
+    let shown = cx.view.waiting_version(cx.me);
+    let wanted = cx.local.waiting.as_ref();
+    let step = match (wanted, shown) {
+        (None, None) => None,
+        (None, Some(_)) => Some(Step::clear_waiting(cx.me.clone())),
+        (Some(wanted), _) if cx.view.waiting_runs(cx.me) == Some(wanted) => None,
+        (Some(wanted), shown) => Some(Step::set_waiting(cx.me.clone(), shown, wanted.clone())),
+    };
+    Some(Plan::as_instance(Duty::Membership, cx, "runs wait for a place").step(step?))
+}
+
 /// Removes all nodes of this incarnation; `None` if none is left.
 fn leave(cx: &Context<'_>) -> Option<Plan> {
     let term = cx.view.term_of(cx.me);
@@ -59,6 +73,7 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
         .steps(term.map(Step::term_unchanged))
         .step_if(term.is_some(), Step::abdicate)
         .step_if(cx.view.is_draining(cx.me), || Step::unmark_draining(cx.me.clone()))
+        .step_if(cx.view.waiting_version(cx.me).is_some(), || Step::clear_waiting(cx.me.clone()))
         .step_if(cx.view.is_named(cx.me), || Step::clear_name(cx.me.clone()))
         .step_if(registered, || Step::deregister(cx.me.clone()))
         .if_any()?;
@@ -145,6 +160,34 @@ mod tests {
                 "leader drains, and nothing runs",
                 draining(Scene::cluster(2, 1)).marked(&NodeKind::Draining(id(1))),
                 "membership: leaving\n  delete leader/election/instance\n  delete coordination/draining/10.0.0.1@-@1\n  delete instances/10.0.0.1@-@1\n  set coordination/request",
+            ),
+        ];
+        check(Duty::Membership, rows);
+    }
+
+    #[test]
+    fn waiting_runs_are_stored_and_removed() {
+        let waiting = crate::WaitingRuns::of_items(4, 1_000, vec![sharding::ShardingItem::new(1)]);
+        let waits = |scene: Scene| scene.local(|local| local.waiting = waiting.clone());
+        let shown = waiting.as_ref().unwrap();
+        let stored = "membership: runs wait for a place\n  create coordination/waiting/10.0.0.1@-@1: 1 for one of 4 places";
+        let rows = vec![
+            ("runs wait", waits(Scene::cluster(2, 1)), stored),
+            (
+                "instance is not registered",
+                waits(Scene::cluster(2, 1).gone(1))
+                    .local(|local| local.session.was_registered = true),
+                "nothing",
+            ),
+            (
+                "no run waits any more",
+                Scene::cluster(2, 1).waiting(1, shown),
+                "membership: runs wait for a place\n  delete coordination/waiting/10.0.0.1@-@1",
+            ),
+            (
+                "instance leaves",
+                draining(Scene::cluster(2, 2)).marked(&NodeKind::Draining(id(1))).waiting(1, shown),
+                "membership: leaving\n  delete leader/election/instance\n  delete coordination/draining/10.0.0.1@-@1\n  delete coordination/waiting/10.0.0.1@-@1\n  delete instances/10.0.0.1@-@1\n  set coordination/request",
             ),
         ];
         check(Duty::Membership, rows);

@@ -15,8 +15,9 @@ use crate::view::item::Attention;
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.monitor_execution && config.misfire)?;
     // A job that catches up runs each missed fire by itself and finds it by the item's last fire,
-    // so it notes none.
-    let noted = if config.catch_up.is_none() { note(cx) } else { None };
+    // so it notes none. With a fixed delay no later fire comes, so that the due one can wait.
+    let notes = config.catch_up.is_none() && config.fixed_delay().is_none();
+    let noted = if notes { note(cx) } else { None };
     noted.or_else(|| run(cx, config))
 }
 

@@ -22,7 +22,8 @@
 //!   cut short; marks of a fenced run.
 //! - **disabling**: leader: an operator disabled or enabled an item, and its record differs.
 //!   Writes: ledger record.
-//! - **trigger**: an operator requests runs. Writes: requests; leader: ledger records.
+//! - **trigger**: an operator requests runs, or a backfill. Writes: requests; leader: ledger
+//!   records, log of backfills.
 //! - **once**: an instance with callbacks: all items have begun, or ended, a fire. Writes: record
 //!   of the calls.
 //! - **cleanup**: leader: queue entries or misfire marks are stale, or servers have expired.
@@ -34,6 +35,7 @@
 //! Duties never wait, fail, log, read a clock or change anything. Calling one again is harmless.
 //! Once the view shows its plan, a duty plans nothing more.
 
+pub(crate) mod backfill;
 mod begin;
 pub(crate) mod claim;
 pub(crate) mod cleanup;
@@ -46,11 +48,13 @@ pub(crate) mod membership;
 pub(crate) mod misfire;
 pub(crate) mod once;
 pub(crate) mod own_item;
+pub(crate) mod permits;
 pub(crate) mod release;
 pub(crate) mod resharding;
 #[cfg(test)]
 pub(crate) mod scene;
 pub(crate) mod settings;
+pub(crate) mod starts;
 pub(crate) mod sweep;
 pub(crate) mod takeover;
 pub(crate) mod trigger;

@@ -1,5 +1,6 @@
 //! Once: callbacks once per cluster and fire, when all items have begun the fire and when all have
-//! ended it.
+//! ended it. The leader also records the ends of fires, from which jobs with a fixed delay get
+//! their next fire.
 //!
 //! No instance waits at a barrier: the progress of all items is read from their records, which
 //! never go back. The instance that wins the write of the record of calls makes the call. If that
@@ -10,7 +11,7 @@ use sharding::ShardingItem;
 
 use super::Context;
 use crate::plan::{Plan, Step};
-use crate::protocol::once::{OnceCall, OnceRecord, OnceStage};
+use crate::protocol::once::{EndedFire, OnceCall, OnceRecord, OnceStage};
 use crate::{Duty, FireTime, JobConfig, Ledger};
 
 /// Records callbacks that have returned, and calls a due callback.
@@ -18,7 +19,46 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     if cx.view.has_newer_calls() {
         return None;
     }
-    returned(cx).or_else(|| call(cx))
+    returned(cx).or_else(|| call(cx)).or_else(|| end(cx))
+}
+
+/// Records as the leader that every item has ended the last fire of a job with a fixed delay, or
+/// that the job has started. Every instance derives the next fire from this record.
+///
+/// Progress never goes back, so that the records of the items need no guard. The version of this
+/// record makes one end of each fire.
+fn end(cx: &Context<'_>) -> Option<Plan> {
+    let config = cx.view.config().filter(|config| config.monitor_execution)?;
+    let delay = config.fixed_delay()?;
+    if !cx.view.fits_config() {
+        return None;
+    }
+    let nothing = OnceRecord::default();
+    let before = cx.view.once().map_or(&nothing, |once| &once.value);
+    let fire = match before.ended {
+        None => None,
+        Some(ended) => {
+            let fire = ended.next(delay);
+            let mut items = (0..config.sharding_total_count).map(ShardingItem::new);
+            let has_ended = |item| {
+                let ledger = cx.view.item(item).ledger.as_ref();
+                ledger.is_some_and(|ledger| ledger.value.has_ended(fire))
+            };
+            items.all(has_ended).then_some(fire)?;
+            Some(fire)
+        }
+    };
+    // A clock that was set back must not make the next fire come before its delay has passed.
+    let at = FireTime(cx.present_ms()).max(fire.unwrap_or(FireTime(i64::MIN)));
+    let record = OnceRecord { ended: Some(EndedFire { fire, at }), ..before.clone() };
+    let reason = match fire {
+        None => "the job starts with a fixed delay".to_owned(),
+        Some(fire) => format!("all items have ended fire {}", fire.0),
+    };
+    let plan = Plan::as_leader(Duty::Once, cx, reason)?
+        .step(Step::config_unchanged(cx.view.config_version()?))
+        .step(Step::set_once(cx.view.once().map(|once| once.version), record));
+    Some(plan)
 }
 
 fn returned(cx: &Context<'_>) -> Option<Plan> {

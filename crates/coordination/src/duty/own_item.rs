@@ -3,6 +3,8 @@
 use crate::duty::Context;
 use crate::duty::context::parameter_bytes;
 use crate::duty::gap_judge::GapJudge;
+use crate::duty::permits::Permits;
+use crate::duty::starts::Starts;
 use crate::java::records::Records;
 use crate::local::Local;
 use crate::plan::{Plan, Step};
@@ -92,12 +94,34 @@ pub(super) fn change_items<'a>(
     next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
 ) -> Option<Plan> {
     let mut judge = GapJudge::of(cx)?;
-    let changes = items.filter_map(|own| {
-        let next = judge.accounted(cx, own.item, &own.ledger, next(&own)?);
+    let (mut permits, starts) = (Permits::of(cx), Starts::of(cx));
+    let mut left = starts.left();
+    let are_limited = permits.are_limited() || starts.are_limited();
+    let changes = in_turn(items, are_limited).filter_map(|own| {
+        let next = next(&own)?;
+        let begins = own.ledger.running().is_none() && next.running().is_some();
+        let next = if begins { left.take().then(|| permits.grant(next))?? } else { next };
+        let next = judge.accounted(cx, own.item, &own.ledger, next);
         Some(own.change_to(next))
     });
-    let steps = cx.within_one_plan(changes, |steps| parameter_bytes(steps)).flatten();
-    Plan::as_owner(duty, cx, reason)?.steps(steps).if_any()
+    let steps = cx.within_one_plan(changes, |steps| parameter_bytes(steps)).flatten().collect();
+    Plan::as_owner(duty, cx, reason)?.steps(starts.recorded(cx, steps)).if_any()
+}
+
+/// Returns the items in the order in which they begin. If permits or starts are scarce, the item
+/// that has waited longest is the first one, or items with low numbers would starve the others.
+fn in_turn<'a>(
+    items: impl Iterator<Item = OwnItem<'a>>,
+    are_limited: bool,
+) -> impl Iterator<Item = OwnItem<'a>> {
+    let (in_order, waiting) = if are_limited {
+        let mut waiting: Vec<_> = items.collect();
+        waiting.sort_by_key(|own| (own.ledger.last_fire, own.item));
+        (None, waiting)
+    } else {
+        (Some(items), Vec::new())
+    };
+    in_order.into_iter().flatten().chain(waiting)
 }
 
 impl OwnItem<'_> {
@@ -113,6 +137,7 @@ impl OwnItem<'_> {
         let item = self.item;
         let was_running = self.ledger.running().is_some();
         let holder = next.running().map(|run| run.holder.clone());
+        let permit = next.running().and_then(|run| run.permit);
         let has_misfire = next.misfire.is_some();
         // The owner check makes the write conflict if the item has moved since.
         let mut steps = vec![
@@ -120,7 +145,9 @@ impl OwnItem<'_> {
             Step::set_ledger(item, self.ledger_version, next),
         ];
         if !was_running && let Some(holder) = holder {
+            let permit = permit.map(|permit| Step::take_permit(permit, item, &holder));
             steps.push(Step::mark_running(item, holder));
+            steps.extend(permit);
         }
         if self.view.misfire && !has_misfire {
             steps.push(Step::unmark_misfire(item));

@@ -60,6 +60,7 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
         .with_token_at_least(cx.local.claims.started.get(&item).copied());
     let mut steps = vec![Step::set_ledger(item, Some(ledger.version), next)];
     steps.extend(run.marks.left().removal(item));
+    steps.extend(run.permit.map(Step::return_permit));
     steps.extend((hand_over && !view.queued).then_some(Step::queue(item)));
     Some(steps)
 }
@@ -81,7 +82,8 @@ fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<
         return None;
     }
     let marks = run.shown_marks(view, cx.session);
-    if !put_back && marks.is_empty() {
+    let permit = shown_permit(cx, item, run);
+    if !put_back && marks.is_empty() && permit.is_none() {
         return None;
     }
     let record = if put_back {
@@ -90,7 +92,18 @@ fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<
     } else {
         Step::ledger_unchanged(item, version)
     };
-    Some([record].into_iter().chain(marks.removal(item)).collect())
+    let permit = permit.map(Step::return_permit);
+    Some([record].into_iter().chain(marks.removal(item)).chain(permit).collect())
+}
+
+/// Returns the permit of a run, if the view shows that the run still has it. Another run of this
+/// session may have taken it since.
+fn shown_permit(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<u32> {
+    let number = run.permit?;
+    let shown = cx.view.permit(number)?;
+    let of_item = shown.holder.as_ref().is_some_and(|(held, _)| *held == item);
+    let in_session = shown.session.is_some() && shown.session == cx.session;
+    (of_item && in_session).then_some(number)
 }
 
 #[cfg(test)]

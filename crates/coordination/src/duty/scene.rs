@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reg_center::model::Model;
 use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome, Version};
-use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+use sharding::{InstanceAttributes, InstanceId, ShardingItem, StrategyRegistry};
 
 use super::Context;
 use crate::duty::expiry::IdleServers;
@@ -25,9 +25,12 @@ use crate::wire::latch::name_of;
 use crate::wire::{self, Layout, NodeKind};
 use crate::{
     CancelRequest, Claimant, Dialect, Duty, FireTime, JavaSettings, JobConfig, JobName, Ledger,
-    Now, Outcome, ServerIp, ServerState, encode_config,
+    Now, Outcome, ServerIp, ServerState, WaitingRuns, encode_config,
 };
 use crate::{Latch, java};
+
+/// Present time by the clock of the instance, in milliseconds.
+pub(crate) const NOW_MS: i64 = 1_000;
 
 pub(crate) fn id(n: u32) -> InstanceId {
     InstanceId::new(format!("10.0.0.{n}@-@{n}"))
@@ -151,7 +154,14 @@ impl Scene {
 
     /// Registers instance `n` on an enabled server.
     pub(crate) fn member(self, n: u32) -> Self {
-        let data = self.layout.instance_data(&id(n));
+        let data = self.layout.instance_data(&id(n), &InstanceAttributes::default());
+        let enabled = self.layout.server_data(ServerState::Enabled);
+        self.server(n, enabled).write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
+    }
+
+    /// Registers instance `n` with these attributes on an enabled server.
+    pub(crate) fn member_with(self, n: u32, attributes: &str) -> Self {
+        let data = self.layout.instance_data(&id(n), &attributes.parse().unwrap());
         let enabled = self.layout.server_data(ServerState::Enabled);
         self.server(n, enabled).write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
     }
@@ -221,6 +231,17 @@ impl Scene {
         self.write(&NodeKind::Name(id(n)), name.to_owned(), Lifetime::Ephemeral)
     }
 
+    /// Returns the available instances.
+    pub(crate) fn available(&self) -> Vec<InstanceId> {
+        self.view.available()
+    }
+
+    /// Returns the hash of the present rules and attributes.
+    pub(crate) fn placement_hash(&self) -> Option<u64> {
+        let config = self.view.config().expect("the scene has a configuration");
+        self.view.placement_hash(config, &self.view.available())
+    }
+
     /// Returns the stable names that the plan for resharding would record, as `id name`.
     pub(crate) fn planned_names(&self) -> Vec<String> {
         let plan = self.plan(Duty::Resharding).expect("the leader reshards");
@@ -231,6 +252,12 @@ impl Scene {
     pub(crate) fn trigger(self, request: &str, record: TriggerRecord) -> Self {
         let text = wire::encode_trigger(&record);
         self.write(&NodeKind::TriggerRequest(request.into()), text, Lifetime::Persistent)
+    }
+
+    /// Stores the waiting runs of instance `n`.
+    pub(crate) fn waiting(self, n: u32, waiting: &WaitingRuns) -> Self {
+        let text = wire::encode_waiting(waiting);
+        self.write(&NodeKind::Waiting(id(n)), text, Lifetime::Ephemeral)
     }
 
     pub(crate) fn once(self, record: OnceRecord) -> Self {
@@ -366,15 +393,14 @@ impl Scene {
 
     /// Plans a duty of instance 1.
     pub(crate) fn plan(&self, duty: Duty) -> Option<Plan> {
-        let mixed = java::is_involved(&self.view, &self.local);
-        let plan = if mixed { java::plan } else { super::plan };
+        let plan = java::planner(&self.view, &self.local);
         self.with_context(|cx| plan(duty, cx))
     }
 
     /// Calls a function with the context of instance 1.
     pub(crate) fn with_context<T>(&self, ask: impl FnOnce(&Context<'_>) -> T) -> T {
         ask(&Context {
-            now: Now { wall_ms: 1_000, registry_ms: None, mono: self.now },
+            now: Now { wall_ms: NOW_MS, registry_ms: None, mono: self.now },
             me: &id(1),
             session: Some(self.session),
             server: &ip(1),

@@ -1,6 +1,7 @@
 //! Settings of an instance, and the limits of its transactions.
 
 use reg_center::Limits;
+use sharding::InstanceAttributes;
 
 use crate::Following;
 use crate::gap::Lookup;
@@ -36,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) items_per_plan: usize,
     /// The name that static sharding knows this instance by, across its sessions.
     pub(crate) stable_name: Option<String>,
+    /// Weight, zone and labels of this instance.
+    pub(crate) attributes: InstanceAttributes,
     /// True if this instance can call once-per-cluster callbacks.
     pub(crate) calls_back: bool,
     pub(crate) following: Following,
@@ -47,6 +50,7 @@ impl Default for Settings {
         Self {
             items_per_plan: MAX_ITEMS_PER_PLAN,
             stable_name: None,
+            attributes: InstanceAttributes::default(),
             calls_back: false,
             following: Following::default(),
             lookup: Lookup::default(),

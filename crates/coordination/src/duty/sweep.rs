@@ -280,7 +280,8 @@ mod tests {
     fn sweep_counts_request_parameters_against_transaction_size() {
         let requested = |parameter: Option<&str>| {
             let parameter = parameter.map(|text| RequestParameter::new(text).unwrap());
-            let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter };
+            let request =
+                ManualRequest { id: "r".into(), at: FireTime(555), parameter, past_fire: None };
             idle().with_request(request).unwrap()
         };
         let running = |parameter| requested(parameter).answer(&by(3)).unwrap();

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use sharding::{InstanceId, ShardingItem};
 
+use super::permits::Permits;
+use super::starts::Starts;
 use super::sweep::LostRun;
 use super::{Context, parameter_bytes};
 use crate::plan::{Plan, Step};
@@ -42,10 +44,15 @@ pub(crate) fn take(
         return None;
     }
     let mine = &orphans[share(orphans.len())?];
-    let taken =
-        mine.iter().filter_map(|(item, view, ledger)| take_over(cx, &by, *item, view, ledger));
-    let steps = cx.within_one_plan(taken, |steps| parameter_bytes(steps)).flatten();
-    Plan::as_starter(Duty::Takeover, cx, REASON)?.steps(steps).if_any()
+    let (mut permits, starts) = (Permits::of(cx), Starts::of(cx));
+    let mut left = starts.left();
+    let taken = mine.iter().filter_map(|(item, view, ledger)| {
+        let next = taken_over(&by, ledger)?;
+        let next = left.take().then(|| permits.grant(next))??;
+        Some(steps_of(cx, *item, view, ledger, next))
+    });
+    let steps = cx.within_one_plan(taken, |steps| parameter_bytes(steps)).flatten().collect();
+    Plan::as_starter(Duty::Takeover, cx, REASON)?.steps(starts.recorded(cx, steps)).if_any()
 }
 
 /// Returns the orphaned runs that can be taken over. The marks of the former run vanish with its
@@ -71,9 +78,8 @@ fn runs_here(cx: &Context<'_>, item: ShardingItem) -> bool {
 /// Lost runs that the leader takes over in the sweep that finds them. This saves the time until
 /// another instance sees them in the queue.
 pub(crate) struct AtOnce {
-    by: Claimant,
-    /// In ascending order.
-    share: Vec<ShardingItem>,
+    /// The records of the runs once they are taken over.
+    share: BTreeMap<ShardingItem, Ledger>,
 }
 
 impl AtOnce {
@@ -86,16 +92,23 @@ impl AtOnce {
         // item.
         let unmarked = |view: &ItemView| !view.queued && view.marks.failover.is_none();
         let free = found.filter(|run| unmarked(run.view) && !runs_here(cx, run.item));
-        let items: Vec<_> = free.map(|run| run.item).collect();
+        let free: Vec<_> = free.collect();
         // Computing the loads of the other instances is expensive, and usually no run is lost.
-        if items.is_empty() {
+        if free.is_empty() {
             return None;
         }
-        if !cx.startable()?.fails_over() {
+        let config = cx.startable()?;
+        // The takeover of a queued run counts it as a start.
+        if !config.fails_over() || config.start_rate.is_some() {
             return None;
         }
-        let share = items[share(cx, items.len())?].to_vec();
-        Some(Self { by: cx.claimant()?, share })
+        let (by, mut permits) = (cx.claimant()?, Permits::of(cx));
+        let mine = free[share(cx, free.len())?].iter();
+        let granted =
+            mine.filter_map(|run| Some((run.item, permits.grant(taken_over(&by, run.ledger)?)?)));
+        let share: BTreeMap<_, _> = granted.collect();
+        // A run without a permit waits in the queue, as those beyond the share do.
+        (!share.is_empty()).then_some(Self { share })
     }
 
     /// Returns the check that the failover queue never had an entry, if the view shows no queue. An
@@ -113,8 +126,8 @@ impl AtOnce {
 
     /// Returns the steps that take the run over, if it is in the share.
     pub(crate) fn take(&self, cx: &Context<'_>, run: &LostRun<'_>) -> Option<Vec<Step>> {
-        self.share.binary_search(&run.item).ok()?;
-        let mut steps = take_over(cx, &self.by, run.item, run.view, run.ledger)?;
+        let next = self.share.get(&run.item)?.clone();
+        let mut steps = steps_of(cx, run.item, run.view, run.ledger, next);
         if cx.view.has_failover_root() {
             steps.insert(0, Step::absent(NodeKind::QueuedItem(run.item)));
         }
@@ -122,25 +135,32 @@ impl AtOnce {
     }
 }
 
-fn take_over(
+/// Returns the record of a run after its takeover. A run in progress is orphaned and claimed again
+/// in one write.
+fn taken_over(by: &Claimant, ledger: &Versioned<Ledger>) -> Option<Ledger> {
+    let orphaned = ledger.value.orphan();
+    orphaned.as_ref().unwrap_or(&ledger.value).take_over(by)
+}
+
+/// Returns the steps of a takeover. `next` is the record after it.
+fn steps_of(
     cx: &Context<'_>,
-    by: &Claimant,
     item: ShardingItem,
     view: &ItemView,
     ledger: &Versioned<Ledger>,
-) -> Option<Vec<Step>> {
-    // A run in progress is orphaned and claimed again in one write.
-    let orphaned = ledger.value.orphan();
-    let next = orphaned.as_ref().unwrap_or(&ledger.value).take_over(by)?;
+    next: Ledger,
+) -> Vec<Step> {
+    let permit = next.running().and_then(|run| run.permit);
     let mut steps = vec![
         Step::set_ledger(item, Some(ledger.version), next),
         Step::mark_running(item, cx.me.clone()),
         Step::mark_failover(item, cx.me.clone()),
     ];
+    steps.extend(permit.map(|permit| Step::take_permit(permit, item, cx.me)));
     if view.queued {
         steps.push(Step::dequeue(item));
     }
-    Some(steps)
+    steps
 }
 
 /// Load of an instance.
@@ -157,7 +177,9 @@ impl Load {
     fn of(source: RunSource) -> Self {
         match source {
             RunSource::Failover => Self::Takeovers,
-            RunSource::Normal | RunSource::Misfire | RunSource::Manual => Self::Busy,
+            RunSource::Normal | RunSource::Misfire | RunSource::Manual | RunSource::Backfill => {
+                Self::Busy
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sharding::{InstanceId, ShardingItem};
 
-use super::{Context, parameter_bytes};
+use super::{Context, backfill, parameter_bytes};
 use crate::Versioned;
 use crate::local::requests::RequestProgress;
 use crate::plan::{Plan, Step};
@@ -15,7 +15,7 @@ use crate::{Dialect, Duty, FireTime, JobConfig, ManualRequest};
 /// Stores the requests of this process in the registry, accepts a request to this instance, passes
 /// requests on to the items as the leader, and removes handled requests.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    hand_over(cx).or_else(|| clear(cx))
+    hand_over(cx).or_else(|| backfill::plan(cx)).or_else(|| clear(cx))
 }
 
 /// Stores requests in the registry, or passes them on from there to the items.
@@ -59,7 +59,12 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
 
 /// Begins a plan that accepts a request to this instance.
 pub(crate) fn acceptance(cx: &Context<'_>, triggered: &Triggered) -> Plan {
-    let step = Step::accept_run_request(cx.view.dialect(), cx.me.clone(), triggered.version);
+    let step = Step::accept_run_request(
+        cx.view.dialect(),
+        cx.me.clone(),
+        triggered.version,
+        cx.settings.attributes.clone(),
+    );
     Plan::as_session(Duty::Trigger, "triggered by an operator").step(step)
 }
 
@@ -106,7 +111,7 @@ fn pass_to_items(
         let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for too many items")?;
         return Some(plan.step(drop_request(id, trigger)));
     }
-    let request = ManualRequest { id: id.into(), at, parameter };
+    let request = ManualRequest { id: id.into(), at, parameter, past_fire: None };
     let changes = wanted.iter().filter_map(|item| {
         let ledger = cx.view.item(*item).ledger.as_ref()?;
         let next = ledger.value.with_request(request.clone())?;
@@ -228,7 +233,7 @@ mod tests {
     }
 
     fn waits(at: i64) -> ManualRequest {
-        ManualRequest { id: "earlier".into(), at: FireTime(at), parameter: None }
+        ManualRequest { id: "earlier".into(), at: FireTime(at), parameter: None, past_fire: None }
     }
 
     #[test]

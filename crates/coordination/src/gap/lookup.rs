@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{FireTime, JobConfig};
+use crate::{CatchUp, FireTime, JobConfig};
 
 /// Maximum number of fires that are counted. A longer gap has no count.
 const MAX_COUNTED: usize = 10_000;
@@ -29,6 +29,43 @@ impl Lookup {
     pub(crate) fn next_after(&self, config: &JobConfig, after: FireTime) -> Option<FireTime> {
         let lookup = self.0.as_ref()?;
         lookup(config, after, FireTime(i64::MAX), 1).first().copied()
+    }
+
+    /// Returns the last fire of a schedule without fires after `present`. `None` if it is not
+    /// within the window of the catch-up.
+    pub(crate) fn last_before_end(
+        &self,
+        config: &JobConfig,
+        policy: CatchUp,
+        present: FireTime,
+    ) -> Option<FireTime> {
+        let (mut before, mut end) = (policy.window_start(present), present);
+        self.next_after(config, before)?;
+        // The schedule has a fire after `before` and none after `end`.
+        while end.0 - before.0 > 1 {
+            let middle = FireTime(before.0 + (end.0 - before.0) / 2);
+            match self.next_after(config, middle) {
+                Some(_) => before = middle,
+                None => end = middle,
+            }
+        }
+        Some(end)
+    }
+
+    /// Returns the fires that a job with catch-up still runs before `at`, ascending: the latest
+    /// ones within its window, after `since`. Without `since` no record owes an earlier fire.
+    pub(crate) fn missed_before(
+        &self,
+        config: &JobConfig,
+        policy: CatchUp,
+        (since, at): (Option<FireTime>, FireTime),
+    ) -> Vec<FireTime> {
+        let (Some(lookup), Some(since)) = (&self.0, since) else { return Vec::new() };
+        let after = since.max(policy.window_start(at));
+        let mut missed = lookup(config, after, at, usize::MAX);
+        let surplus =
+            missed.len().saturating_sub(usize::try_from(policy.max).unwrap_or(usize::MAX));
+        missed.split_off(surplus)
     }
 
     /// Counts the fires from `first` to before `until`. `None` if there are none, or more than

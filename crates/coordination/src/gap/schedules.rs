@@ -134,14 +134,7 @@ impl Schedules {
 
 /// Returns true if both configurations have the same fires, and both or neither are monitored.
 fn is_same_schedule(one: &JobConfig, other: &JobConfig) -> bool {
-    one.cron == other.cron
-        && one.time_zone == other.time_zone
-        && one.excluded_days == other.excluded_days
-        && one.excluded_times == other.excluded_times
-        && one.not_before == other.not_before
-        && one.not_after == other.not_after
-        && one.repeated_hour == other.repeated_hour
-        && one.monitor_execution == other.monitor_execution
+    one.has_schedule_of(other) && one.monitor_execution == other.monitor_execution
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ impl JobConfig {
     /// Java instances of 2.1.5 fail without a cron expression, those of 3.x at a time zone that
     /// does not begin with `GMT`, and both at rules other than one Quartz expression. They fail at
     /// each reading until the configuration is repaired. Excluded times, a period and repeated
-    /// hours are rejected because Java instances would fire at other times than Rust instances.
+    /// hours are rejected because Java instances would fire at other times than Rust instances,
+    /// limits of runs because Java instances do not keep them, and placement because a Java leader
+    /// would assign the items without it.
     ///
     /// # Errors
     /// [`InvalidConfig`] names the field, its value and the valid values.
@@ -28,7 +30,7 @@ impl JobConfig {
         if let Some(cron) = self.cron.as_deref().filter(|cron| cron.contains(['@', ';'])) {
             let valid = format!(
                 "one Quartz expression: Java instances ({class}) know neither `@every` nor `@at` \
-                 nor several rules"
+                 nor `@after` nor several rules"
             );
             return Err(InvalidConfig::new("cron", format!("{cron:?}"), valid));
         }
@@ -48,6 +50,21 @@ impl JobConfig {
                 return Err(InvalidConfig::new(field, value, valid));
             }
         }
+        if let Some(max) = self.cluster_concurrency {
+            let valid = format!("none: Java instances ({class}) start runs without a permit");
+            return Err(InvalidConfig::new("cluster_concurrency", max, valid));
+        }
+        if let Some(rate) = self.start_rate {
+            let valid = format!("none: Java instances ({class}) start runs without counting them");
+            return Err(InvalidConfig::new("start_rate", rate, valid));
+        }
+        if !self.placement.is_empty() {
+            let valid = format!(
+                "none: Java instances ({class}) have no labels, and their leader does not read it"
+            );
+            let value = format!("{:?}", shortened(self.placement.as_str()));
+            return Err(InvalidConfig::new("placement", value, valid));
+        }
         match (self.java.dialect(), &self.cron, &self.time_zone) {
             (Dialect::V2, None, _) => {
                 let valid = format!(
@@ -64,6 +81,13 @@ impl JobConfig {
             }
             (Dialect::V2 | Dialect::V3, _, _) => Ok(()),
         }
+    }
+
+    /// Returns true if Java instances can share the job, whose leader knows no other default.
+    ///
+    /// No Java instance can join a job that has neither a Java class nor its settings.
+    pub(crate) fn keeps_average_allocation(&self, stored: Option<&Self>) -> bool {
+        [Some(self), stored].into_iter().flatten().any(|it| it.java.is_given())
     }
 
     /// Returns a warning for the author if Java instances handle the configuration in another way.

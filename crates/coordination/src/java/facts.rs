@@ -15,25 +15,31 @@ use crate::{Dialect, JobConfig, Latch, Ledger};
 /// Nodes of instances, and requests to run: each dialect has its own place for these requests.
 impl JobView {
     /// Takes an instance node. A request to run overwrites its data in 2.1.5, and with it the mark
-    /// of a Rust instance.
+    /// of a Rust instance and its attributes.
     pub(crate) fn put_instance(&mut self, id: InstanceId, node: &Node) -> Result<(), String> {
-        let was_java = self.instances.remove(&id).map(|known| known.is_java);
+        let known = self.instances.remove(&id);
         if self.layout().is_left_behind(node) {
             self.java.leftover_instances.insert(id, node.stat.version);
             return Ok(());
         }
         let mut instance = InstanceView::read(self.layout(), &id, node)?;
         let is_triggered = node.data == wire::TRIGGER.as_bytes();
-        if is_triggered {
-            instance.is_java = was_java.unwrap_or(false);
-        }
+        let fault = if is_triggered {
+            instance.is_java = known.as_ref().is_some_and(|known| known.is_java);
+            instance.shows_attributes = known.as_ref().is_some_and(|known| known.shows_attributes);
+            instance.attributes = known.map(|known| known.attributes).unwrap_or_default();
+            None
+        } else {
+            let read = self.layout().attributes_in(&node.data);
+            read.map(|attributes| instance.attributes = attributes).err()
+        };
         if self.dialect() == Dialect::V2 && is_triggered {
             let version = node.stat.version;
             let triggered = Triggered { version, number: u64::from(version.0) };
             self.run_requests.insert(id.clone(), triggered);
         }
         self.instances.insert(id, instance);
-        Ok(())
+        fault.map_or(Ok(()), Err)
     }
 
     /// Forgets the request and the leftover node that an instance node showed.
@@ -258,10 +264,11 @@ impl JobView {
     }
 
     /// Returns true if every possible taker of the item's run can receive the parameter of its
-    /// request. Java instances cannot.
+    /// request and its past fire. Java instances cannot.
     pub(crate) fn can_be_queued(&self, ledger: &Ledger) -> bool {
-        let has_parameter = ledger.run().is_some_and(|run| run.parameter.is_some());
-        !has_parameter || !self.is_mixed()
+        let needs_record =
+            ledger.run().is_some_and(|run| run.parameter.is_some() || run.past_fire.is_some());
+        !needs_record || !self.is_mixed()
     }
 
     /// Returns true if Java instances count items for their own once-per-cluster callbacks.

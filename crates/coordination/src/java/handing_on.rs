@@ -84,7 +84,8 @@ fn askable<'a>(cx: &Context<'a>, config: &JobConfig) -> BTreeMap<&'a InstanceId,
 
 /// Returns true if a request waits that a Java instance can receive.
 fn can_be_handed_on(ledger: &Ledger) -> bool {
-    ledger.is_idle() && ledger.request.is_some() && !has_parameter(ledger)
+    let waits = ledger.request.as_ref().is_some_and(|request| !request.needs_record());
+    ledger.is_idle() && waits
 }
 
 /// Returns true if the waiting request has a parameter.
@@ -106,7 +107,8 @@ mod tests {
     /// Instance 1 leads and owns item 0, a Java instance owns items 1 and 2, and a request waits
     /// for items 0 and 1.
     fn asked_in(dialect: Dialect) -> Scene {
-        let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter: None };
+        let request =
+            ManualRequest { id: "r".into(), at: FireTime(555), parameter: None, past_fire: None };
         let waits = idle().with_request(request).unwrap();
         let scene = Scene::cluster_in(dialect, 3, 1).java(4).owned(1, 4).owned(2, 4);
         scene.ledger(0, waits.clone()).ledger(1, waits)
@@ -131,7 +133,12 @@ mod tests {
             asked().assigned(record)
         };
         let disabled = || {
-            let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter: None };
+            let request = ManualRequest {
+                id: "r".into(),
+                at: FireTime(555),
+                parameter: None,
+                past_fire: None,
+            };
             let ledger = idle().with_request(request).and_then(|l| l.with_disabled(true)).unwrap();
             asked().ledger(1, ledger).marked(&NodeKind::ItemDisabled(item(1)))
         };
@@ -173,7 +180,8 @@ mod tests {
     #[test]
     fn request_with_parameter_is_not_sent_to_java_instance() {
         let parameter = crate::RequestParameter::new("february").ok();
-        let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter };
+        let request =
+            ManualRequest { id: "r".into(), at: FireTime(555), parameter, past_fire: None };
         let scene = || asked().ledger(1, idle().with_request(request.clone()).unwrap());
         let moving = || {
             let mut record = scene().plan_record();

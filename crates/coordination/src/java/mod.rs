@@ -31,14 +31,22 @@ use crate::view::JobView;
 
 pub(crate) use self::trigger::clears_requests_of;
 
+/// Plans one duty, if anything is to be done.
+type Planner = fn(Duty, &Context<'_>) -> Option<Plan>;
+
+/// Returns the planner of all duties.
+pub(crate) fn planner(view: &JobView, local: &Local) -> Planner {
+    if is_involved(view, local) { plan } else { duty::plan }
+}
+
 /// Returns true if Java instances take part, have left nodes behind, or are remembered, or if the
 /// job uses the dialect of 3.x, whose marks outlast sessions.
-pub(crate) fn is_involved(view: &JobView, local: &Local) -> bool {
+fn is_involved(view: &JobView, local: &Local) -> bool {
     view.has_traces_of_java() || !local.java.is_empty()
 }
 
 /// Plans a duty in a namespace with Java instances.
-pub(crate) fn plan(duty: Duty, cx: &Context<'_>) -> Option<Plan> {
+fn plan(duty: Duty, cx: &Context<'_>) -> Option<Plan> {
     let plan = match duty {
         Duty::Election => election::plan(cx),
         Duty::Sweep => sweep::plan(cx),

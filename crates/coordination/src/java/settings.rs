@@ -164,6 +164,13 @@ impl JavaSettings {
         self.fields == Self::of(self.dialect()).fields
     }
 
+    /// Returns true if Java instances can share the job: it has a Java class, a setting for them,
+    /// or the dialect 3.x, which is never the default.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        *self != Self::default()
+    }
+
     /// Returns the dialect of the fields.
     #[must_use]
     pub fn dialect(&self) -> Dialect {

@@ -5,7 +5,7 @@
 )]
 
 use reg_center::Version;
-use sharding::{InstanceId, ShardingItem};
+use sharding::{InstanceAttributes, InstanceId, ShardingItem};
 
 use crate::Dialect;
 use crate::Latch;
@@ -94,10 +94,16 @@ impl Step {
     }
 
     /// Accepts a request to run. `version` is that of the node that holds the request.
-    pub fn accept_run_request(dialect: Dialect, id: InstanceId, version: Version) -> Self {
+    pub fn accept_run_request(
+        dialect: Dialect,
+        id: InstanceId,
+        version: Version,
+        attributes: InstanceAttributes,
+    ) -> Self {
         match dialect {
             Dialect::V2 => {
-                Self::set(NodeKind::Instance(id), Some(version), Data::RunRequestAccepted)
+                let data = Data::RunRequestAccepted(Box::new(attributes));
+                Self::set(NodeKind::Instance(id), Some(version), data)
             }
             Dialect::V3 => Self::delete_at(NodeKind::Trigger(id), version),
         }

@@ -10,7 +10,7 @@ use crate::duty::trigger::{
     acceptance, ask, clear_of, dropped, hand_over, identity_of, passed_on, removes_requests_of,
     store, waiting,
 };
-use crate::duty::{Context, parameter_bytes};
+use crate::duty::{Context, backfill, parameter_bytes};
 use crate::plan::Plan;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::{Duty, ManualRequest, Versioned};
@@ -23,7 +23,11 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     } else {
         hand_over(cx)
     };
-    handed_over.or_else(|| handing_on::plan(cx)).or_else(|| clear(cx))
+    let handed_over = handed_over.or_else(|| handing_on::plan(cx));
+    // Java instances take no past fires: a backfill waits until they are gone.
+    let backfilled =
+        || if cx.view.is_mixed() { backfill::withdraw(cx) } else { backfill::plan(cx) };
+    handed_over.or_else(backfilled).or_else(|| clear(cx))
 }
 
 /// Accepts a request to this instance. A Java leader would not pass it on, so that the owner writes
@@ -36,7 +40,7 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
         return Some(accepted);
     }
     let (id, at) = identity_of(cx, &triggered);
-    let request = ManualRequest { id: id.into(), at, parameter: None };
+    let request = ManualRequest { id: id.into(), at, parameter: None, past_fire: None };
     let with_request = |own: OwnItem<'_>| {
         let next = own.ledger.with_request(request.clone())?;
         Some(own.change_to(next))

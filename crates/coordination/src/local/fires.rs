@@ -1,7 +1,9 @@
 //! Fires that this process has seen.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use reg_center::Version;
 use sharding::ShardingItem;
 
 use crate::gap::Schedules;
@@ -16,6 +18,12 @@ pub struct Fires {
     /// The last scheduled fire that this instance has seen, due or not. Written as `due` is; read
     /// by resharding, the search for gaps and `java`.
     pub(crate) last_seen: Option<FireTime>,
+    /// The next fire of the schedule when this instance last looked for the end of the schedule, or
+    /// the end of time, with the version of its configuration. Written and read by that search.
+    pub(crate) next_seen: Option<(Version, FireTime)>,
+    /// Time at which this instance compares its clock with the next fire of a fixed delay, on the
+    /// monotonic clock. Written by observations of the view; read by the next wake.
+    pub(crate) delay_ends: Option<Duration>,
     /// The schedules that this process has seen in force. Written by observations of the view; read
     /// by the search for gaps.
     pub(crate) schedules: Schedules,

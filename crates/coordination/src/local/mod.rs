@@ -18,7 +18,7 @@ use self::requests::Requests;
 use self::session::SessionState;
 use crate::java::memory::JavaMemory;
 use crate::runs::{LocalRun, Runs};
-use crate::{FencingToken, Ledger, OnceStage, Outcome};
+use crate::{FencingToken, Ledger, OnceStage, Outcome, WaitingRuns};
 
 /// Participation of an instance in its job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -63,6 +63,9 @@ pub struct Local {
     /// Start of the wait for orphaned runs, on the monotonic clock. Each takeover restarts it.
     /// Written by observations of the view and by replies; read by the takeover duty.
     pub orphans_since: Option<Duration>,
+    /// Runs of this process that wait for a place, as far as they are to be stored. Written by
+    /// events; read by the membership duty.
+    pub waiting: Option<WaitingRuns>,
     /// Callbacks of this instance that are in progress, or whose return is not recorded yet.
     /// Written by events and observations of the view; read by the duty of these callbacks.
     pub calls: BTreeMap<OnceStage, LocalCall>,

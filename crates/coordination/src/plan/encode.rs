@@ -33,7 +33,7 @@ impl Layout {
         match data {
             Data::Empty => Bytes::new(),
             Data::Text(text) => text.clone().into(),
-            Data::Registration(id) => self.instance_data(id).into(),
+            Data::Registration(id, attributes) => self.instance_data(id, attributes).into(),
             Data::Holder(id) => self.holder_data(id),
             Data::Server(state) => self.server_data(*state).into(),
             Data::Term(leader) => wire::encode_term(leader).into(),
@@ -41,9 +41,12 @@ impl Layout {
             Data::Ledger(ledger) => wire::encode_ledger(ledger).into(),
             Data::Request(record) => wire::encode_trigger(record).into(),
             Data::Once(record) => wire::encode_once(record).into(),
+            Data::Backfills(log) => wire::encode_backfills(log).into(),
             Data::Audit(log) => wire::encode_audit(log).into(),
+            Data::Waiting(waiting) => wire::encode_waiting(waiting).into(),
+            Data::Starts(log) => wire::encode_starts(log).into(),
             Data::RunRequest => wire::TRIGGER.into(),
-            Data::RunRequestAccepted => wire::RUST_MARK.into(),
+            Data::RunRequestAccepted(attributes) => wire::marked(attributes).into(),
         }
     }
 }

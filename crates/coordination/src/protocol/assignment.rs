@@ -39,6 +39,8 @@ pub struct AssignmentRecord {
     /// Number of items that each member has or will have; empty for jobs of few items. An instance
     /// with a narrow watch knows by it that it sees all of its items.
     pub(crate) counts: BTreeMap<InstanceId, u32>,
+    /// Hash of the placement rules and of the attributes of the members; `None` without both.
+    pub(crate) placement: Option<u64>,
     /// Fields that a later version added.
     pub(crate) unknown: UnknownFields,
 }

@@ -30,6 +30,8 @@ pub struct StartItem {
     pub merged: Option<FireRange>,
     /// Parameter of the manual request that started the run.
     pub request_parameter: Option<RequestParameter>,
+    /// Past fire that the run is for, if it belongs to a backfill.
+    pub past_fire: Option<FireTime>,
     /// Instance that claimed the run.
     pub holder: InstanceId,
     /// Configuration of the run, the same from its start to its end.

@@ -5,7 +5,9 @@ use std::fmt;
 use reg_center::{Change, Conflict, Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::{FailureReason, FencingToken, FireTime, OnceStage, Outcome, RequestParameter};
+use crate::{
+    FailureReason, FencingToken, FireTime, OnceStage, Outcome, RequestParameter, WaitingRuns,
+};
 
 /// Number of a commit of a coordinator. The reply repeats it, so that the reply finds its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +44,7 @@ pub enum Reply {
 /// | `TriggerRequested` | an operator requests a run of all items of the job now |
 /// | `Replied` | a commit has an outcome |
 /// | `ItemFinished` | the code of an item has ended |
+/// | `Waits` | the runs that wait for a place in this process have changed |
 /// | `Paused`, `Resumed` | this process must start no runs of the job, or may start them again |
 /// | `Drain` | the instance leaves: it starts nothing and goes when nothing runs |
 /// | `Wake` | no event came until [`next_wake`](crate::Coordinator::next_wake) |
@@ -105,6 +108,8 @@ pub enum Event {
         /// Reason of a failure, for the item's record.
         reason: Option<FailureReason>,
     },
+    /// The runs of the job that wait for a place in this process, to be stored for operators.
+    Waits(Option<WaitingRuns>),
     /// This process must start no runs of the job.
     Paused,
     /// This process may start runs of the job again.
@@ -130,6 +135,7 @@ impl Event {
             Self::OnceReturned { .. } => "once returned",
             Self::Replied { .. } => "replied",
             Self::ItemFinished { .. } => "item finished",
+            Self::Waits(_) => "waits",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
             Self::Drain => "drain",
@@ -182,9 +188,11 @@ impl fmt::Display for Event {
                 let mut changes = changes.iter();
                 changes.try_for_each(|change| write!(f, "{}; ", Sketch(change)))
             }
+            Self::Waits(Some(waiting)) => write!(f, "{} runs wait for a place", waiting.count),
             Self::Suspended
             | Self::LeaseExpired
             | Self::Lost
+            | Self::Waits(None)
             | Self::TriggerRequested { .. }
             | Self::Paused
             | Self::Resumed

@@ -1,11 +1,12 @@
 //! The configuration of a job, as stored in the registry.
 
 use std::fmt;
+use std::time::Duration;
 
-use sharding::ShardingItem;
+use sharding::{InvalidPlacement, Placement, PlacementRules, ShardingItem, ShardingStrategy};
 
 use crate::JavaSettings;
-use crate::{JobName, Now, ServerTtl, shortened};
+use crate::{FireTime, JobName, Now, ServerTtl, StartRate, shortened};
 
 /// Maximum number of items of a job.
 pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
@@ -37,10 +38,13 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `monitor_execution` | true | runs are claimed and recorded in the registry |
 /// | `max_time_diff` | default, 60 s | clock difference beyond which fires are missed |
 /// | `reconcile_interval_minutes` | 10 | interval of decisions without an event; 0 is never |
+/// | `cluster_concurrency` | no limit | runs at the same time on all instances |
+/// | `start_rate` | no limit | runs that begin in a period on all instances |
 /// | `server_ttl` | a day | time after which servers without instances are removed |
 /// | `catch_up` | `None` | missed fires are each run afterwards, within bounds |
 /// | `static_sharding` | false | items stay with their owners |
-/// | `strategy` | empty | name of the sharding strategy; empty is average allocation |
+/// | `strategy` | empty | name of the sharding strategy; empty is average allocation once stored |
+/// | `placement` | none | required and preferred labels, zones and pins |
 /// | `disabled` | false | servers are disabled when they join |
 /// | `overwrite` | false | the local configuration replaces the stored one at start |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +53,8 @@ pub struct JobConfig {
     /// Name of the job, and of its root node in the registry.
     pub job_name: JobName,
     /// Rules of the fires, separated by semicolons: Quartz expressions, intervals (`@every 90s`)
-    /// and times (`@at 2026-12-24T09:00:00`). `None` for a job that runs on request only.
+    /// and times (`@at 2026-12-24T09:00:00`); or one delay after the end of runs (`@after 5m`).
+    /// `None` for a job that runs on request only.
     pub cron: Option<String>,
     /// Time zone of the expression. `None` is the default of the scheduler: UTC unless set
     /// otherwise.
@@ -89,14 +94,24 @@ pub struct JobConfig {
     /// Time after which the leader removes servers that have had no instance. Not beside Java
     /// instances.
     pub server_ttl: ServerTtl,
+    /// Maximum number of items that run at the same time on all instances together, from 1. Needs
+    /// `monitor_execution`. Not beside Java instances.
+    pub cluster_concurrency: Option<u32>,
+    /// Maximum number of runs that begin in any period, on all instances together. Needs
+    /// `monitor_execution`. Not beside Java instances.
+    pub start_rate: Option<StartRate>,
     /// Bounds of the catch-up, in which each missed fire gets a run of its own. Needs `misfire` and
     /// `monitor_execution`.
     pub catch_up: Option<CatchUp>,
     /// True if items stay with their owners when instances join or leave. An instance with a stable
     /// name gets its items back when it returns.
     pub static_sharding: bool,
-    /// Name of the sharding strategy. Empty is average allocation.
+    /// Name of the sharding strategy. Empty is average allocation in a stored configuration, and
+    /// the default in a declared one: see [`with_default_strategy`](Self::with_default_strategy).
     pub strategy: String,
+    /// Rules for the placement of the items: required and preferred labels, zones and pins. Not
+    /// with `static_sharding`.
+    pub placement: PlacementRules,
     /// Description of the job.
     pub description: String,
     /// True if servers are disabled when they join.
@@ -208,6 +223,9 @@ impl fmt::Display for MaxTimeDiff {
     }
 }
 
+/// Valid values of `cluster_concurrency`.
+const CLUSTER_CONCURRENCY: &str = "1 to 4294967295, or none: no limit";
+
 impl JobConfig {
     /// Returns the configuration of a job with all defaults.
     #[must_use]
@@ -231,9 +249,12 @@ impl JobConfig {
             max_time_diff: MaxTimeDiff::Default,
             reconcile_interval_minutes: 10,
             server_ttl: ServerTtl::default(),
+            cluster_concurrency: None,
+            start_rate: None,
             catch_up: None,
             static_sharding: false,
             strategy: String::new(),
+            placement: PlacementRules::default(),
             description: String::new(),
             disabled: false,
             overwrite: false,
@@ -259,6 +280,36 @@ impl JobConfig {
         self
     }
 
+    /// Returns the configuration to store for a declaration, with a strategy if it names none.
+    ///
+    /// A new job gets [`PLACEMENT`](Placement). A job that is stored with it, or without a
+    /// strategy, keeps that. So the strategy never depends on the instances that join later. A job
+    /// of Java instances gets none, which is average allocation, as in ElasticJob.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{JobConfig, JobName};
+    ///
+    /// let declared = JobConfig::new(JobName::new("report")?, 1);
+    /// assert_eq!(declared.clone().with_default_strategy(None).strategy, "PLACEMENT");
+    /// let earlier = declared.clone();
+    /// assert_eq!(declared.with_default_strategy(Some(&earlier)).strategy, "");
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn with_default_strategy(mut self, stored: Option<&Self>) -> Self {
+        if !self.strategy.is_empty() {
+            return self;
+        }
+        let is_default = |of: &&Self| of.strategy.is_empty() || of.strategy == Placement.name();
+        match stored.filter(is_default) {
+            Some(stored) => self.strategy.clone_from(&stored.strategy),
+            None if self.keeps_average_allocation(stored) => {}
+            None => Placement.name().clone_into(&mut self.strategy),
+        }
+        self
+    }
+
     /// Returns true if the job has the item now.
     pub(crate) fn has_item(&self, item: ShardingItem) -> bool {
         item.index() < self.sharding_total_count
@@ -270,10 +321,65 @@ impl JobConfig {
         self.failover && self.monitor_execution
     }
 
+    /// Returns the delay between the end of a fire on all items and the next fire, if the rule is
+    /// `@after 5m`.
+    ///
+    /// The caller of this crate checks the text. This rule is read here, because such fires follow
+    /// from the records of the items.
+    #[must_use]
+    pub fn fixed_delay(&self) -> Option<Duration> {
+        let text = self.cron.as_deref()?.trim().strip_prefix("@after ")?;
+        let delay = text.trim().parse::<jiff::SignedDuration>().ok()?;
+        let delay = Duration::try_from(delay).ok()?;
+        (delay >= Duration::from_secs(1) && delay.subsec_nanos() == 0).then_some(delay)
+    }
+
+    /// Checks the fields that contradict a delay after the end of runs.
+    fn check_fixed_delay(&self) -> Result<(), InvalidConfig> {
+        if self.fixed_delay().is_none() {
+            return Ok(());
+        }
+        if !self.monitor_execution {
+            let valid = "true, or another rule: without records no instance knows when the run of \
+                         a job with `@after` has ended";
+            return Err(InvalidConfig::new("monitor_execution", false, valid));
+        }
+        let catch_up = self.catch_up.map(|policy| policy.to_string());
+        let jitter = self.jitter_ms.map(|bound| format!("{bound} ms"));
+        let rest = [
+            ("catch_up", &catch_up),
+            ("jitter", &jitter),
+            ("excluded_days", &self.excluded_days),
+            ("excluded_times", &self.excluded_times),
+            ("not_before", &self.not_before),
+            ("not_after", &self.not_after),
+            ("repeated_hour", &self.repeated_hour),
+        ];
+        for (field, value) in rest {
+            if let Some(value) = value {
+                let valid = "none: the end of the run alone decides when a job with `@after` fires";
+                return Err(InvalidConfig::new(field, format!("{:?}", shortened(value)), valid));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if both configurations have the same fires.
+    #[must_use]
+    pub fn has_schedule_of(&self, other: &Self) -> bool {
+        self.cron == other.cron
+            && self.time_zone == other.time_zone
+            && self.excluded_days == other.excluded_days
+            && self.excluded_times == other.excluded_times
+            && self.not_before == other.not_before
+            && self.not_after == other.not_after
+            && self.repeated_hour == other.repeated_hour
+    }
+
     /// Returns the names and the readable values of the fields that users set, except those of
     /// Java.
     #[must_use]
-    pub fn fields(&self) -> [(&'static str, String); 23] {
+    pub fn fields(&self) -> [(&'static str, String); 26] {
         let text = |field: &Option<String>| {
             format!("{:?}", shortened(field.as_deref().unwrap_or_default()))
         };
@@ -295,9 +401,15 @@ impl JobConfig {
             ("max_time_diff", self.max_time_diff.to_string()),
             ("reconcile_interval", format!("{}m", self.reconcile_interval_minutes)),
             ("server_ttl", self.server_ttl.to_string()),
+            (
+                "cluster_concurrency",
+                self.cluster_concurrency.map_or("none".to_owned(), |max| max.to_string()),
+            ),
+            ("start_rate", self.start_rate.map_or("none".to_owned(), |rate| rate.to_string())),
             ("catch_up", self.catch_up.map_or("none".to_owned(), |policy| policy.to_string())),
             ("static_sharding", self.static_sharding.to_string()),
             ("strategy", format!("{:?}", self.strategy)),
+            ("placement", format!("{:?}", shortened(self.placement.as_str()))),
             ("description", format!("{:?}", self.description)),
             ("disabled", self.disabled.to_string()),
             ("overwrite", self.overwrite.to_string()),
@@ -345,6 +457,20 @@ impl JobConfig {
                          record shows which fires were missed";
             return Err(InvalidConfig::new("catch_up", "set", valid));
         }
+        if let Some(max) = self.cluster_concurrency
+            && !self.monitor_execution
+        {
+            let valid = "none, or monitor_execution = true: without claims no instance sees the \
+                         runs of the others";
+            return Err(InvalidConfig::new("cluster_concurrency", max, valid));
+        }
+        if let Some(rate) = self.start_rate
+            && !self.monitor_execution
+        {
+            let valid = "none, or monitor_execution = true: without claims no instance sees the \
+                         runs of the others";
+            return Err(InvalidConfig::new("start_rate", rate, valid));
+        }
         if self.max_time_diff == MaxTimeDiff::Seconds(0) {
             let valid = "1 to 4294967295 seconds, the default, or off: the clocks of two machines \
                          always differ";
@@ -374,7 +500,36 @@ impl JobConfig {
                 "none, or a cron expression: a job that runs on request only starts at once";
             return Err(InvalidConfig::new("jitter", format!("{bound} ms"), valid));
         }
+        self.check_placement()?;
+        self.check_fixed_delay()?;
         self.check_stored()
+    }
+
+    /// Checks that the strategy applies the placement rules. Required conditions hold with every
+    /// strategy.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] with the field `placement`.
+    pub fn check_rules_for(&self, strategy: &dyn ShardingStrategy) -> Result<(), InvalidConfig> {
+        if strategy.applies_rules() || !self.placement.needs_strategy() {
+            return Ok(());
+        }
+        let valid = format!(
+            "`require` rules alone, or another strategy, such as PLACEMENT: {} applies no other \
+             rules",
+            strategy.name()
+        );
+        let value = format!("{:?}", shortened(self.placement.as_str()));
+        Err(InvalidConfig::new("placement", value, valid))
+    }
+
+    fn check_placement(&self) -> Result<(), InvalidConfig> {
+        if self.placement.is_empty() || !self.static_sharding {
+            return Ok(());
+        }
+        let valid = "none, or static_sharding = false: static sharding keeps the owners";
+        let value = format!("{:?}", shortened(self.placement.as_str()));
+        Err(InvalidConfig::new("placement", value, valid))
     }
 
     /// Checks the rules of stored configurations.
@@ -395,6 +550,12 @@ impl JobConfig {
         }
         if !self.server_ttl.is_valid() {
             return Err(InvalidConfig::new("server_ttl", self.server_ttl, ServerTtl::VALID));
+        }
+        if self.cluster_concurrency == Some(0) {
+            return Err(InvalidConfig::new("cluster_concurrency", 0, CLUSTER_CONCURRENCY));
+        }
+        if let Some(rate) = self.start_rate.filter(|rate| !rate.is_valid()) {
+            return Err(InvalidConfig::new("start_rate", rate, StartRate::VALID));
         }
         if let Some(catch_up) = self.catch_up.filter(|c| c.max == 0 || c.window_seconds == 0) {
             return Err(InvalidConfig::new("catch_up", catch_up, "at least 1 in at least 1 s"));
@@ -423,9 +584,25 @@ pub struct CatchUp {
     pub max: u32,
 }
 
+impl CatchUp {
+    /// Returns the exclusive start of the window before a fire: a fire exactly at the start of the
+    /// window is within it.
+    #[must_use]
+    pub fn window_start(&self, at: FireTime) -> FireTime {
+        let window = i64::from(self.window_seconds).saturating_mul(1_000);
+        FireTime(at.0.saturating_sub(window.saturating_add(1)))
+    }
+}
+
 impl fmt::Display for CatchUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in {} s", self.max, self.window_seconds)
+        let seconds = self.window_seconds;
+        let (window, unit) = match seconds {
+            _ if seconds.is_multiple_of(3_600) => (seconds / 3_600, "h"),
+            _ if seconds.is_multiple_of(60) => (seconds / 60, "m"),
+            _ => (seconds, "s"),
+        };
+        write!(f, "{} in {window}{unit}", self.max)
     }
 }
 
@@ -447,6 +624,13 @@ impl InvalidConfig {
     #[must_use]
     pub fn new(field: &'static str, value: impl ToString, valid: impl Into<String>) -> Self {
         Self { field, value: shortened(&value.to_string()), valid: valid.into() }
+    }
+
+    /// Creates the error of placement rules.
+    #[must_use]
+    pub fn placement(error: &InvalidPlacement) -> Self {
+        let value = format!("{:?} in {}", error.value, error.part);
+        Self::new("placement", value, error.valid.as_str())
     }
 }
 
@@ -478,7 +662,16 @@ mod tests {
     #[test]
     fn invalid_fields_are_rejected_by_name() {
         type Change = fn(&mut JobConfig);
-        let rows: [(&str, Change, Option<&str>); 19] = [
+        let rows: [(&str, Change, Option<&str>); 30] = [
+            (
+                "placement with static sharding",
+                |c| {
+                    c.static_sharding = true;
+                    c.placement = PlacementRules::parse("require a=b").unwrap();
+                },
+                Some("placement"),
+            ),
+            ("placement", |c| c.placement = PlacementRules::parse("zones even").unwrap(), None),
             ("a bound of 0", |c| c.max_time_diff = MaxTimeDiff::Seconds(0), Some("max_time_diff")),
             ("the least bound", |c| c.max_time_diff = MaxTimeDiff::Seconds(1), None),
             ("defaults", |_| {}, None),
@@ -490,6 +683,35 @@ mod tests {
                 Some("failover"),
             ),
             ("failover", |c| c.failover = true, None),
+            ("no run", |c| c.cluster_concurrency = Some(0), Some("cluster_concurrency")),
+            ("one run", |c| c.cluster_concurrency = Some(1), None),
+            ("no start", |c| c.start_rate = StartRate::parse("0 in 1m"), Some("start_rate")),
+            (
+                "too many starts",
+                |c| c.start_rate = StartRate::parse("1001 in 1h"),
+                Some("start_rate"),
+            ),
+            (
+                "starts in no time",
+                |c| c.start_rate = StartRate::parse("1 in 0s"),
+                Some("start_rate"),
+            ),
+            (
+                "starts in two days",
+                |c| c.start_rate = StartRate::parse("1 in 48h"),
+                Some("start_rate"),
+            ),
+            ("starts in a day", |c| c.start_rate = StartRate::parse("1000 in 24h"), None),
+            (
+                "starts without claims",
+                |c| (c.start_rate, c.monitor_execution) = (StartRate::parse("1 in 1s"), false),
+                Some("start_rate"),
+            ),
+            (
+                "a limit without claims",
+                |c| (c.cluster_concurrency, c.monitor_execution) = (Some(1), false),
+                Some("cluster_concurrency"),
+            ),
             (
                 "parameters",
                 |c| c.sharding_item_parameters = "0=A=B".into(),
@@ -543,9 +765,10 @@ mod tests {
     }
 
     #[test]
-    fn schedule_that_java_does_not_know_is_invalid_with_a_java_class() {
+    fn values_that_java_does_not_know_are_invalid_with_a_java_class() {
         type Change = fn(&mut JobConfig);
-        let rows: [(Change, &str); 7] = [
+        let rows: [(Change, &str); 10] = [
+            (|c| c.placement = PlacementRules::parse("require a=b").unwrap(), "placement"),
             (|c| c.cron = Some("@every 90s".into()), "cron"),
             (|c| c.cron = Some("@at 2026-12-24T09:00:00".into()), "cron"),
             (|c| c.cron = Some("0 0 9 * * ?; 0 0 12 * * ?".into()), "cron"),
@@ -553,6 +776,8 @@ mod tests {
             (|c| c.not_before = Some("2026-01-01T00:00".into()), "not_before"),
             (|c| c.not_after = Some("2026-01-01T00:00".into()), "not_after"),
             (|c| c.repeated_hour = Some("both".into()), "repeated_hour"),
+            (|c| c.cluster_concurrency = Some(2), "cluster_concurrency"),
+            (|c| c.start_rate = StartRate::parse("1 in 1s"), "start_rate"),
         ];
         for dialect in [Dialect::V2, Dialect::V3] {
             for (change, field) in rows {

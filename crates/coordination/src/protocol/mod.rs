@@ -4,6 +4,7 @@
 
 pub(crate) mod assignment;
 pub(crate) mod audit;
+pub(crate) mod backfill;
 pub(crate) mod cancel_request;
 pub(crate) mod command;
 pub(crate) mod duty;
@@ -19,12 +20,15 @@ pub(crate) mod now;
 pub(crate) mod once;
 mod one_line;
 pub(crate) mod pending;
+pub(crate) mod progress;
 pub(crate) mod request_parameter;
 pub(crate) mod run_request;
 pub(crate) mod server_state;
 pub(crate) mod server_ttl;
 pub(crate) mod shortened;
+pub(crate) mod start_rate;
 pub(crate) mod template;
 pub(crate) mod trigger_record;
 pub(crate) mod unknown_fields;
 pub(crate) mod versioned;
+pub(crate) mod waiting_runs;

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// Maximum time between two readings of the wall clock while one of its times is awaited: 5 s. The
+/// wall clock can be set, and the monotonic one stands still while the machine is suspended.
+pub const LONGEST_SLEEP: Duration = Duration::from_secs(5);
+
 /// Present time by all clocks. The driver reads them once for each event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {

@@ -2,6 +2,7 @@
 //! all have ended it.
 
 use std::fmt;
+use std::time::Duration;
 
 use sharding::InstanceId;
 
@@ -49,7 +50,25 @@ pub struct OnceCall {
     pub done: bool,
 }
 
-/// The last call of each callback.
+/// The end of a fire of a job with a fixed delay, from which the next fire follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EndedFire {
+    /// The fire that every item has ended; `None` for the start of the job.
+    pub fire: Option<FireTime>,
+    /// Time of the end, by the leader that recorded it; not before the fire.
+    pub at: FireTime,
+}
+
+impl EndedFire {
+    /// Returns the next fire: the first whole second after the delay, and later than the fire.
+    #[must_use]
+    pub fn next(&self, delay: Duration) -> FireTime {
+        let delay = i64::try_from(delay.as_millis()).unwrap_or(i64::MAX);
+        FireTime(self.at.0.saturating_add(delay).saturating_add(999)).whole_second()
+    }
+}
+
+/// The last call of each callback, and the last end of a fire of a job with a fixed delay.
 ///
 /// An instance may call the callback only after its write of this record has succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -58,6 +77,8 @@ pub struct OnceRecord {
     pub started: Option<OnceCall>,
     /// The last call for the end of a fire.
     pub completed: Option<OnceCall>,
+    /// The last end of a fire. Only jobs with a fixed delay have it.
+    pub ended: Option<EndedFire>,
     /// Fields that a later version added.
     pub unknown: UnknownFields,
 }

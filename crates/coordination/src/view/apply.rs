@@ -6,6 +6,7 @@ use sharding::{InstanceId, ShardingItem};
 use super::config::{ConfigStamp, ConfigView};
 use super::marks::{MarkHolder, RunningMark};
 use super::members::ServerView;
+use super::permits::PermitView;
 use super::{Anomaly, JobView};
 use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;
@@ -111,6 +112,11 @@ impl JobView {
             NodeKind::Draining(id) => {
                 self.draining.insert(id);
             }
+            NodeKind::Waiting(id) => return self.put_waiting(id, node),
+            NodeKind::Permit(number) => {
+                self.permits.insert(number, PermitView::of(node));
+            }
+            NodeKind::Starts => return self.put_starts(node),
             NodeKind::Server(ip) => return self.put_server(ip, node),
             NodeKind::Name(id) => return self.put_name(id, node),
             NodeKind::TriggerRequest(id) => return self.put_trigger_request(id, node),
@@ -119,6 +125,7 @@ impl JobView {
             NodeKind::Term => return self.put_term(node),
             NodeKind::Servers => self.servers_added = Some(version),
             NodeKind::Request => self.resharding_requests = Some(version),
+            NodeKind::Backfills => return self.put_backfills(node),
             NodeKind::Audit => self.audit = Some(Versioned { value: node.data.clone(), version }),
             NodeKind::Assignment => return self.put_assignment(node),
             NodeKind::Owner(item) => return self.put_owner(item, node),
@@ -147,6 +154,7 @@ impl JobView {
             | NodeKind::OfItem(..) => self.java.put(kind, node),
             NodeKind::SystemTime
             | NodeKind::Checkpoint(_)
+            | NodeKind::Progress(_)
             | NodeKind::FormerConfigs
             | NodeKind::Template => {}
         }
@@ -181,6 +189,23 @@ impl JobView {
         fault
     }
 
+    fn put_waiting(&mut self, id: InstanceId, node: &Node) -> Result<(), String> {
+        let version = node.stat.version;
+        let (value, fault) = readable(wire::decode_waiting(&node.data));
+        self.waiting.insert(id, Versioned { value, version });
+        fault
+    }
+
+    fn put_starts(&mut self, node: &Node) -> Result<(), String> {
+        let decoded = wire::decode_starts(&node.data);
+        self.newer.starts = is_newer(&decoded);
+        let (read, fault) = readable(decoded);
+        // Without any start the next claim replaces a damaged record.
+        let value = read.unwrap_or_default();
+        self.starts = Some(Versioned { value, version: node.stat.version });
+        fault
+    }
+
     fn put_name(&mut self, id: InstanceId, node: &Node) -> Result<(), String> {
         // If the text is invalid, the former name must not stay.
         self.names.remove(&id);
@@ -203,6 +228,12 @@ impl JobView {
         let known = || self.once.take().map_or_else(OnceRecord::default, |once| once.value);
         let value = read.unwrap_or_else(known);
         self.once = Some(Versioned { value, version: node.stat.version });
+        fault
+    }
+
+    fn put_backfills(&mut self, node: &Node) -> Result<(), String> {
+        let (value, fault) = readable(wire::decode_backfills(&node.data));
+        self.backfills = Some(Versioned { value, version: node.stat.version });
         fault
     }
 
@@ -259,6 +290,13 @@ impl JobView {
             NodeKind::Draining(id) => {
                 self.draining.remove(&id);
             }
+            NodeKind::Waiting(id) => {
+                self.waiting.remove(&id);
+            }
+            NodeKind::Permit(number) => {
+                self.permits.remove(&number);
+            }
+            NodeKind::Starts => (self.starts, self.newer.starts) = (None, false),
             NodeKind::Name(id) => {
                 self.names.remove(&id);
             }
@@ -273,6 +311,7 @@ impl JobView {
             NodeKind::Term => (self.term, self.newer.term) = (None, false),
             NodeKind::Servers => self.servers_added = None,
             NodeKind::Request => self.resharding_requests = None,
+            NodeKind::Backfills => self.backfills = None,
             NodeKind::Audit => self.audit = None,
             NodeKind::Assignment => {
                 (self.assignment, self.newer.assignment) = (None, false);
@@ -301,6 +340,7 @@ impl JobView {
             | NodeKind::OfItem(..) => self.java.remove(kind),
             NodeKind::SystemTime
             | NodeKind::Checkpoint(_)
+            | NodeKind::Progress(_)
             | NodeKind::FormerConfigs
             | NodeKind::Template => {}
         }

@@ -386,7 +386,12 @@ mod tests {
             }
             TestChange::Orphan => write(view, Ledger::orphan),
             TestChange::Ask => {
-                let request = ManualRequest { id: "r".into(), at: FireTime(9), parameter: None };
+                let request = ManualRequest {
+                    id: "r".into(),
+                    at: FireTime(9),
+                    parameter: None,
+                    past_fire: None,
+                };
                 write(view, |ledger| ledger.with_request(request));
             }
             TestChange::Disable(disabled) => view.disabled = disabled,

@@ -1,11 +1,13 @@
 //! Instances, servers and the leader.
 
+use std::collections::BTreeMap;
+
 use reg_center::{Node, Revision, SessionId, Version};
-use sharding::InstanceId;
+use sharding::{InstanceAttributes, InstanceId, Selector};
 
 use super::JobView;
 use crate::wire::{self, Layout};
-use crate::{AuditLog, ServerIp, ServerState, Versioned, server_of};
+use crate::{AuditLog, JobConfig, ServerIp, ServerState, Versioned, WaitingRuns, server_of};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InstanceView {
@@ -13,6 +15,9 @@ pub(crate) struct InstanceView {
     pub(super) created: Revision,
     pub(crate) session: SessionId,
     pub(crate) is_java: bool,
+    pub(crate) attributes: InstanceAttributes,
+    /// False if the attributes are unknown, because a manual request has overwritten the data.
+    pub(crate) shows_attributes: bool,
 }
 
 impl InstanceView {
@@ -22,7 +27,9 @@ impl InstanceView {
         }
         let session = node.stat.owner.ok_or("the node is not ephemeral: no session owns it")?;
         let (version, created) = (node.stat.version, node.stat.created);
-        Ok(Self { version, created, session, is_java: layout.is_of_java(&node.data) })
+        let is_java = layout.is_of_java(&node.data);
+        let attributes = InstanceAttributes::default();
+        Ok(Self { version, created, session, is_java, attributes, shows_attributes: true })
     }
 }
 
@@ -49,13 +56,62 @@ impl JobView {
         self.instances.keys()
     }
 
-    /// Returns true if the instance gets items: it is registered, not leaving, and its server is
-    /// not disabled.
+    /// Returns true if the instance gets items: it is registered, not leaving, its server is not
+    /// disabled, and it meets the required conditions of the job.
     #[must_use]
     pub fn is_available(&self, id: &InstanceId) -> bool {
         self.is_registered(id)
             && !self.draining.contains(id)
             && server_of(id).is_some_and(|ip| self.is_enabled(&ip))
+            && self.unmet_condition(id).is_none()
+    }
+
+    /// Returns the required condition of the job that a registered instance does not meet.
+    #[must_use]
+    pub fn unmet_condition(&self, id: &InstanceId) -> Option<&Selector> {
+        let rules = &self.config()?.placement;
+        // Most jobs have none, and this is called often.
+        if !rules.has_required() {
+            return None;
+        }
+        // Unknown attributes meet no condition, not even a negated one.
+        if !self.instances.get(id)?.shows_attributes {
+            return rules.required().first();
+        }
+        rules.unmet(&self.attributes_of(id)?)
+    }
+
+    /// Returns weight, zone and labels of a registered instance, with its server and its name.
+    #[must_use]
+    pub fn attributes_of(&self, id: &InstanceId) -> Option<InstanceAttributes> {
+        let attributes = self.instances.get(id)?.attributes.clone();
+        let server = server_of(id);
+        Some(attributes.identified_by(server.as_ref().map(ServerIp::as_str), self.name_of(id)))
+    }
+
+    /// Returns the attributes of all registered instances, also of those that own nothing.
+    pub(crate) fn attributes(&self) -> BTreeMap<InstanceId, InstanceAttributes> {
+        let of = |id: &InstanceId| Some((id.clone(), self.attributes_of(id)?));
+        self.instances.keys().filter_map(of).collect()
+    }
+
+    /// Returns a hash of the rules and of the attributes of the members, which change only with an
+    /// input of the assignment. `None` without rules and attributes.
+    pub(crate) fn placement_hash(&self, config: &JobConfig, members: &[InstanceId]) -> Option<u64> {
+        let has_rules = !config.placement.is_empty();
+        let is_default = |id| self.instances.get(id).is_none_or(|it| it.attributes.is_default());
+        if !has_rules && members.iter().all(is_default) {
+            return None;
+        }
+        let text = |id| {
+            let attributes = self.attributes_of(id).unwrap_or_default();
+            // Only rules read the name, which a view may show after the instance.
+            let name = attributes.get("name").filter(|_| has_rules).unwrap_or_default();
+            format!("{id} {attributes} {name}")
+        };
+        let of_members: Vec<_> = members.iter().map(text).collect();
+        let rules = std::iter::once(config.placement.as_str());
+        Some(sharding::stable_hash(rules.chain(of_members.iter().map(String::as_str))))
     }
 
     /// Returns the available instances in descending order, as strategies expect them.
@@ -70,6 +126,17 @@ impl JobView {
     #[must_use]
     pub fn is_draining(&self, id: &InstanceId) -> bool {
         self.draining.contains(id)
+    }
+
+    /// Returns the runs of the instance that wait for a place in its process.
+    #[must_use]
+    pub fn waiting_runs(&self, id: &InstanceId) -> Option<&WaitingRuns> {
+        self.waiting.get(id).and_then(|waiting| waiting.value.as_ref())
+    }
+
+    /// Returns the version of the node with the waiting runs of the instance.
+    pub(crate) fn waiting_version(&self, id: &InstanceId) -> Option<Version> {
+        self.waiting.get(id).map(|waiting| waiting.version)
     }
 
     /// Returns the version of the instance's node.
@@ -160,5 +227,35 @@ impl JobView {
     /// Returns the version of the counter of added servers. `None` if none was added.
     pub(crate) fn servers_added(&self) -> Option<Version> {
         self.servers_added
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sharding::PlacementRules;
+
+    use crate::duty::scene::{Scene, id};
+
+    /// A manual request of 2.1.5 overwrites the attributes of an instance. A view that was read
+    /// before still has them.
+    #[test]
+    fn instance_with_unknown_attributes_meets_no_required_condition() {
+        let rows = [
+            ("known, and met", "disk=hdd", "require disk!=ssd", true),
+            ("known, and not met", "disk=ssd", "require disk!=ssd", false),
+            ("unknown", "", "require disk!=ssd", false),
+            ("unknown, without required conditions", "", "prefer disk!=ssd", true),
+        ];
+        for (case, attributes, rules, expected) in rows {
+            let scene = match attributes {
+                "" => Scene::cluster(2, 1).server(2, ""),
+                attributes => Scene::cluster(2, 1).member_with(2, attributes),
+            };
+            let scene = scene.triggered(2).configure(|config| {
+                config.strategy = "PLACEMENT".to_owned();
+                config.placement = PlacementRules::parse(rules).unwrap();
+            });
+            assert_eq!(scene.with_context(|cx| cx.view.is_available(&id(2))), expected, "{case}");
+        }
     }
 }

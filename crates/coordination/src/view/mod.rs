@@ -9,7 +9,9 @@ pub(crate) mod item;
 pub(crate) mod items;
 pub(crate) mod marks;
 pub(crate) mod members;
+pub(crate) mod permits;
 mod queries;
+mod starts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,13 +22,14 @@ use sharding::{InstanceId, ShardingItem};
 use self::config::{Check, ConfigView};
 use self::items::Items;
 use self::members::{InstanceView, ServerView};
+use self::permits::PermitView;
 use crate::java::nodes::JavaNodes;
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::wire::Layout;
-use crate::{Dialect, ServerIp, Versioned};
+use crate::{BackfillLog, Dialect, FireTime, ServerIp, StartLog, Versioned, WaitingRuns};
 
 pub use self::config::{ConfigCheck, ConfigState};
 use crate::protocol::run_request::Triggered;
@@ -38,6 +41,7 @@ struct NewerRecords {
     term: bool,
     assignment: bool,
     once: bool,
+    starts: bool,
 }
 
 /// A node with invalid data, to be reported.
@@ -64,10 +68,15 @@ pub struct JobView {
     config: ConfigView,
     pub(crate) instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
+    waiting: BTreeMap<InstanceId, Versioned<Option<WaitingRuns>>>,
+    permits: BTreeMap<u32, PermitView>,
+    starts: Option<Versioned<StartLog>>,
     names: BTreeMap<InstanceId, String>,
     pub(crate) run_requests: BTreeMap<InstanceId, Triggered>,
     triggers: BTreeMap<String, Versioned<TriggerRecord>>,
     once: Option<Versioned<OnceRecord>>,
+    /// `None` inside if the log cannot be read.
+    backfills: Option<Versioned<Option<BackfillLog>>>,
     servers: BTreeMap<ServerIp, ServerView>,
     leader: Option<Versioned<InstanceId>>,
     term: Option<Versioned<InstanceId>>,
@@ -111,10 +120,14 @@ impl JobView {
             config: ConfigView::ABSENT,
             instances: BTreeMap::new(),
             draining: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+            permits: BTreeMap::new(),
+            starts: None,
             names: BTreeMap::new(),
             run_requests: BTreeMap::new(),
             triggers: BTreeMap::new(),
             once: None,
+            backfills: None,
             servers: BTreeMap::new(),
             leader: None,
             term: None,
@@ -193,6 +206,32 @@ impl JobView {
 
     pub(crate) fn once(&self) -> Option<&Versioned<OnceRecord>> {
         self.once.as_ref()
+    }
+
+    /// Returns the next fire of a job with a fixed delay: the delay after the last fire has ended
+    /// on all items. `None` while no leader has recorded the start of the job.
+    ///
+    /// It stays the next one until that fire has ended, too.
+    #[must_use]
+    pub fn delayed_fire(&self) -> Option<FireTime> {
+        let delay = self.config()?.fixed_delay()?;
+        Some(self.once()?.value.ended?.next(delay))
+    }
+
+    /// Returns the backfill in progress and the last ended ones; none if the log cannot be read.
+    #[must_use]
+    pub fn backfills(&self) -> &BackfillLog {
+        self.backfill_log().map_or(BackfillLog::EMPTY, |(_, log)| log)
+    }
+
+    /// Returns the log of backfills with the version of its node, `None` inside if there is no
+    /// node. `None` if the log cannot be read, so that no instance overwrites it.
+    #[must_use]
+    pub fn backfill_log(&self) -> Option<(Option<Version>, &BackfillLog)> {
+        match &self.backfills {
+            None => Some((None, BackfillLog::EMPTY)),
+            Some(Versioned { value, version }) => Some((Some(*version), value.as_ref()?)),
+        }
     }
 
     /// Returns true if a later version of this project wrote the term or the assignment, in a

@@ -229,7 +229,10 @@ impl JobView {
             NodeKind::Assignment => Some(self.assignment_version()),
             NodeKind::Term => Some(self.term().map(|term| term.version)),
             NodeKind::Once => Some(self.once().map(|once| once.version)),
+            NodeKind::Backfills => Some(self.backfills.as_ref().map(|log| log.version)),
             NodeKind::Audit => Some(self.audit.as_ref().map(|audit| audit.version)),
+            NodeKind::Waiting(id) => Some(self.waiting_version(id)),
+            NodeKind::Starts => Some(self.starts_version()),
             // The author of a handled request may have cleared it since.
             NodeKind::TriggerRequest(id) => self.trigger_request(id).map(|r| Some(r.version)),
             _ => None,

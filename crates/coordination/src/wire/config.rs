@@ -3,7 +3,9 @@
 use super::config_error::ConfigError;
 use super::json::Fields;
 use super::{config_json, config_yaml};
-use crate::{Dialect, JavaFields, JobConfig, ServerTtl};
+use sharding::PlacementRules;
+
+use crate::{Dialect, InvalidConfig, JavaFields, JobConfig, ServerTtl, StartRate};
 
 /// Encodes a configuration in the dialect of its [`JavaFields`], byte for byte like ElasticJob
 /// 2.1.5 or 3.x.
@@ -105,6 +107,24 @@ pub(super) fn server_ttl(
         found: format!("{value:?}"),
         valid: ServerTtl::VALID,
     })
+}
+
+/// Parses the start rate; `None` if the field is absent.
+pub(super) fn start_rate(
+    field: &'static str,
+    value: Option<String>,
+) -> Result<Option<StartRate>, ConfigError> {
+    let Some(value) = value else { return Ok(None) };
+    StartRate::parse(&value).map(Some).ok_or_else(|| ConfigError::Field {
+        field,
+        found: format!("{value:?}"),
+        valid: StartRate::VALID,
+    })
+}
+
+/// Parses the placement rules.
+pub(super) fn placement(text: String) -> Result<PlacementRules, InvalidConfig> {
+    PlacementRules::parse(&text).map_err(|error| InvalidConfig::placement(&error))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::config::{OFF, off, server_ttl, total_of};
+use super::config::{OFF, off, placement, server_ttl, start_rate, total_of};
 use super::config_error::ConfigError;
 use super::json::Fields;
 use crate::{
@@ -24,15 +24,20 @@ const REPEATED_HOUR: &str = "repeatedHour";
 /// Field of this project that switches the comparison of clocks off by `"off"`. Java instances read
 /// only `maxTimeDiffSeconds`.
 const MAX_TIME_DIFF: &str = "maxTimeDiff";
-/// Field of this project, absent at its default.
+/// Fields of this project, absent at their defaults.
+const CLUSTER_CONCURRENCY: &str = "clusterConcurrency";
+const START_RATE: &str = "startRate";
 const SERVER_TTL: &str = "serverTtl";
+/// Field of this project, absent without rules.
+const PLACEMENT: &str = "placement";
 
 /// Encodes a configuration.
 ///
 /// The fields of this project follow those of Java if they are set: `timeZone`, `staticSharding`,
 /// `catchUp`, `excludedDays`, `excludedTimes`, `notBefore`, `notAfter`, `repeatedHour`,
-/// `jitterMilliseconds`, `maxTimeDiff` and `serverTtl`. Unknown fields of the former document
-/// follow at the end. Java instances skip both, but fail on unknown properties.
+/// `jitterMilliseconds`, `maxTimeDiff`, `serverTtl`, `clusterConcurrency`, `startRate` and
+/// `placement`. Unknown fields of the former document follow at the end. Java instances skip both,
+/// but fail on unknown properties.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
     json.string("jobName", config.job_name.as_str());
@@ -95,6 +100,15 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     if config.server_ttl != ServerTtl::default() {
         json.string(SERVER_TTL, &config.server_ttl.to_string());
     }
+    if let Some(max) = config.cluster_concurrency {
+        json.raw(CLUSTER_CONCURRENCY, max);
+    }
+    if let Some(rate) = config.start_rate {
+        json.string(START_RATE, &rate.to_string());
+    }
+    if !config.placement.is_empty() {
+        json.string(PLACEMENT, config.placement.as_str());
+    }
     for (name, value) in &config.unknown {
         json.raw(name, value);
     }
@@ -139,13 +153,19 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.not_before = non_empty(fields.string(NOT_BEFORE)?);
     config.not_after = non_empty(fields.string(NOT_AFTER)?);
     config.repeated_hour = non_empty(fields.string(REPEATED_HOUR)?);
-    let jitter = "jitterMilliseconds";
-    // An invalid bound becomes 0, which the check of the configuration rejects.
-    let bound = fields.has(jitter).then(|| fields.integer(jitter, 0)).transpose()?;
-    config.jitter_ms = bound.map(|bound| u32::try_from(bound).unwrap_or(0));
+    config.jitter_ms = limit(&mut fields, "jitterMilliseconds")?;
+    config.cluster_concurrency = limit(&mut fields, CLUSTER_CONCURRENCY)?;
+    config.start_rate = start_rate(START_RATE, non_empty(fields.string(START_RATE)?))?;
     config.server_ttl = server_ttl(SERVER_TTL, non_empty(fields.string(SERVER_TTL)?))?;
+    config.placement = placement(fields.string(PLACEMENT)?)?;
     config.unknown = fields.rest();
     Ok(config)
+}
+
+/// Reads a number from 1. An invalid one becomes 0, which the check of the configuration rejects.
+fn limit(fields: &mut Fields, name: &'static str) -> Result<Option<u32>, ConfigError> {
+    let number = fields.has(name).then(|| fields.integer(name, 0)).transpose()?;
+    Ok(number.map(|number| u32::try_from(number).unwrap_or(0)))
 }
 
 fn decode_catch_up(fields: &mut Fields) -> Result<Option<CatchUp>, ConfigError> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::config::{OFF, off, server_ttl, total_of};
+use super::config::{OFF, off, placement, server_ttl, start_rate, total_of};
 use super::config_error::ConfigError;
 use super::yaml::{Document, Value, Writer};
 use crate::{
@@ -35,7 +35,10 @@ const NOT_AFTER: &str = "elastic-job-rust.not-after";
 const REPEATED_HOUR: &str = "elastic-job-rust.repeated-hour";
 const JITTER: &str = "elastic-job-rust.jitter-milliseconds";
 const MAX_TIME_DIFF: &str = "elastic-job-rust.max-time-diff";
+const CLUSTER_CONCURRENCY: &str = "elastic-job-rust.cluster-concurrency";
+const START_RATE: &str = "elastic-job-rust.start-rate";
 const SERVER_TTL: &str = "elastic-job-rust.server-ttl";
+const PLACEMENT: &str = "elastic-job-rust.placement";
 
 /// Encodes a configuration. Unknown fields of the former document follow at the end.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields3) -> String {
@@ -109,6 +112,15 @@ fn all_props<'a>(config: &'a JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a s
     if config.server_ttl != ServerTtl::default() {
         props.insert(SERVER_TTL, config.server_ttl.to_string().into());
     }
+    if let Some(max) = config.cluster_concurrency {
+        props.insert(CLUSTER_CONCURRENCY, max.to_string().into());
+    }
+    if let Some(rate) = config.start_rate {
+        props.insert(START_RATE, rate.to_string().into());
+    }
+    if !config.placement.is_empty() {
+        props.insert(PLACEMENT, config.placement.as_str().into());
+    }
     props
 }
 
@@ -153,9 +165,12 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.not_after = take(NOT_AFTER);
     config.repeated_hour = take(REPEATED_HOUR);
     config.jitter_ms = take_number(&mut java.props, JITTER)?;
+    config.cluster_concurrency = take_number(&mut java.props, CLUSTER_CONCURRENCY)?;
+    config.start_rate = start_rate(START_RATE, java.props.remove(START_RATE))?;
     let is_off = off(MAX_TIME_DIFF, java.props.remove(MAX_TIME_DIFF))?;
     config.max_time_diff = MaxTimeDiff::of_java(max_time_diff, is_off);
     config.server_ttl = server_ttl(SERVER_TTL, java.props.remove(SERVER_TTL))?;
+    config.placement = placement(java.props.remove(PLACEMENT).unwrap_or_default())?;
     config.java = JavaSettings { fields: JavaFields::V3(java), ..JavaSettings::of(Dialect::V3) };
     config.unknown = fields.0.into_lines();
     Ok(config)
@@ -274,21 +289,24 @@ mod tests {
         }
     }
 
-    /// The same holds for a document of 2.1.5.
     #[test]
-    fn lines_of_excluded_times_survive_both_forms() {
+    fn lines_of_texts_survive_both_forms() {
         let times =
             "22:00..06:00 # \"backup\"\n\nBEGIN:VCALENDAR\r\nSUMMARY:节日: a\\, b\r\n END\n";
         for dialect in [Dialect::V2, Dialect::V3] {
             let mut config = JobConfig::new(JobName::new("j").unwrap(), 3);
             (config.java, config.misfire) = (JavaSettings::of(dialect), false);
             config.excluded_times = Some(times.to_owned());
+            let rules = "require disk=ssd # fast\npin 0..2 zone=a|b; avoid spot=yes";
+            config.placement = sharding::PlacementRules::parse(rules).unwrap();
             let written = encode_config(&config);
             let read = decode_config(written.as_bytes()).unwrap();
             assert_eq!(read.excluded_times.as_deref(), Some(times), "{written}");
+            assert_eq!(read, config, "{written}");
         }
     }
 
+    /// The same holds for a document of 2.1.5.
     #[test]
     fn empty_excluded_days_exclude_no_day() {
         let empty = format!("{MINIMAL}props:\n  elastic-job-rust.excluded-days: ''\n");

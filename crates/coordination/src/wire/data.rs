@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use reg_center::Node;
-use sharding::InstanceId;
+use sharding::{InstanceAttributes, InstanceId};
 
 use super::layout::Layout;
 use super::yaml;
@@ -43,17 +43,22 @@ impl Layout {
     }
 
     /// Returns the data of an instance's node. Java instances of 3.x fail on any additional field,
-    /// so the mark of a Rust instance is a comment.
-    pub(crate) fn instance_data(&self, id: &InstanceId) -> String {
+    /// so the mark of a Rust instance is a comment, and its attributes are another one.
+    pub(crate) fn instance_data(&self, id: &InstanceId, attributes: &InstanceAttributes) -> String {
         match self.dialect() {
-            Dialect::V2 => RUST_MARK.to_owned(),
+            Dialect::V2 => marked(attributes),
             Dialect::V3 => {
                 let mut yaml = yaml::Writer::default();
                 yaml.text("jobInstanceId", id.as_str());
                 if let Some(ip) = server_of(id) {
                     yaml.text("serverIp", ip.as_str());
                 }
-                yaml.finish() + "# " + RUST_MARK + "\n"
+                let comment = if attributes.is_default() {
+                    String::new()
+                } else {
+                    format!("# {attributes}\n")
+                };
+                yaml.finish() + &comment + "# " + RUST_MARK + "\n"
             }
         }
     }
@@ -62,12 +67,26 @@ impl Layout {
     ///
     /// `TRIGGER` has replaced the data, so it proves nothing and counts as no Java instance.
     pub(crate) fn is_of_java(&self, data: &[u8]) -> bool {
-        let last_line = data.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
-        let not_java = [RUST_MARK.as_bytes(), TRIGGER.as_bytes()];
         match self.dialect() {
-            Dialect::V2 => !not_java.contains(&data),
-            Dialect::V3 => last_line != Some(b"# RUST"),
+            Dialect::V2 => attributes_after_mark(data).is_none() && data != TRIGGER.as_bytes(),
+            Dialect::V3 => lines_from_the_end(data).next() != Some(b"# RUST"),
         }
+    }
+
+    /// Returns the attributes in the data of an instance's node; the defaults for Java instances.
+    ///
+    /// # Errors
+    /// The text is not valid, for example because a later version wrote it.
+    pub(crate) fn attributes_in(&self, data: &[u8]) -> Result<InstanceAttributes, String> {
+        if self.is_of_java(data) {
+            return Ok(InstanceAttributes::default());
+        }
+        let text = match self.dialect() {
+            Dialect::V2 => attributes_after_mark(data),
+            Dialect::V3 => lines_from_the_end(data).nth(1).and_then(|it| it.strip_prefix(b"# ")),
+        };
+        let text = std::str::from_utf8(text.unwrap_or_default()).map_err(|it| it.to_string())?;
+        text.parse().map_err(|error: sharding::InvalidPlacement| error.to_string())
     }
 
     /// Returns true if this node is the leftover of a late request through the Java API of 2.1.5.
@@ -78,6 +97,21 @@ impl Layout {
         let known = node.data.is_empty() || node.data == TRIGGER.as_bytes();
         self.dialect() == Dialect::V2 && node.stat.owner.is_none() && known
     }
+}
+
+/// Returns the mark of a Rust instance with its attributes, for 2.1.5.
+pub(crate) fn marked(attributes: &InstanceAttributes) -> String {
+    if attributes.is_default() { RUST_MARK.to_owned() } else { format!("{RUST_MARK} {attributes}") }
+}
+
+/// Returns the attributes behind the mark of a Rust instance; `None` without the mark.
+pub(super) fn attributes_after_mark(data: &[u8]) -> Option<&[u8]> {
+    let rest = data.strip_prefix(RUST_MARK.as_bytes())?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix(b" ") }
+}
+
+fn lines_from_the_end(data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    data.trim_ascii_end().rsplit(|byte| *byte == b'\n')
 }
 
 impl ServerState {
@@ -100,5 +134,37 @@ impl ServerState {
                 Err((Self::Disabled, reason))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::JobName;
+
+    #[test]
+    fn attributes_of_an_instance_are_in_its_own_node() {
+        let id = InstanceId::new("10.0.0.1@-@7");
+        let of_java = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n";
+        let rows = [
+            (Dialect::V2, "", "RUST".to_owned()),
+            (Dialect::V2, "weight=2 zone=a disk=ssd", "RUST weight=2 zone=a disk=ssd".to_owned()),
+            (Dialect::V3, "", format!("{of_java}# RUST\n")),
+            (Dialect::V3, "zone=a", format!("{of_java}# zone=a\n# RUST\n")),
+        ];
+        for (dialect, text, data) in rows {
+            let layout = Layout::new(&JobName::new("j").unwrap()).speaking(dialect);
+            let attributes: InstanceAttributes = text.parse().unwrap();
+            assert_eq!(layout.instance_data(&id, &attributes), data);
+            assert!(!layout.is_of_java(data.as_bytes()), "{data}");
+            assert_eq!(layout.attributes_in(data.as_bytes()), Ok(attributes), "{data}");
+        }
+        for (dialect, data) in [(Dialect::V2, ""), (Dialect::V2, "RUSTY"), (Dialect::V3, of_java)] {
+            let layout = Layout::new(&JobName::new("j").unwrap()).speaking(dialect);
+            assert!(layout.is_of_java(data.as_bytes()), "{data}");
+            assert_eq!(layout.attributes_in(data.as_bytes()), Ok(InstanceAttributes::default()));
+        }
+        let layout = Layout::new(&JobName::new("j").unwrap());
+        assert!(layout.attributes_in(b"RUST weight=0").is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use reg_center::NodePath;
 
-use super::data::{ENABLED, RUST_MARK, TRIGGER};
+use super::data::{ENABLED, TRIGGER, attributes_after_mark};
 use super::layout::Layout;
 use super::node::NodeKind;
 use crate::Dialect;
@@ -76,7 +76,7 @@ impl Layout {
         let is_one_of = |known: &[&str]| known.iter().any(|known| data == known.as_bytes());
         let kind = self.parse(path)?;
         if matches!(kind, NodeKind::Instance(_)) {
-            if is_one_of(&["", RUST_MARK, TRIGGER]) {
+            if is_one_of(&["", TRIGGER]) || attributes_after_mark(data).is_some() {
                 return Some((Weight::Present, Dialect::V2));
             }
             let is_yaml = data.starts_with(b"jobInstanceId:");

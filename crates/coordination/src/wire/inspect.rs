@@ -159,8 +159,12 @@ impl Layout {
             NodeKind::TriggerRequest(_) => records::decode_trigger(&node.data).map(drop),
             NodeKind::Once => records::decode_once(&node.data).map(drop),
             NodeKind::Audit => records::decode_audit(&node.data).map(drop),
+            NodeKind::Backfills => records::decode_backfills(&node.data).map(drop),
             NodeKind::FormerConfigs => records::decode_former_configs(&node.data).map(drop),
+            NodeKind::Progress(_) => records::decode_progress(&node.data).map(drop),
             NodeKind::Template => records::decode_template(&node.data).map(drop),
+            NodeKind::Waiting(_) => records::decode_waiting(&node.data).map(drop),
+            NodeKind::Starts => records::decode_starts(&node.data).map(drop),
             NodeKind::Config
             | NodeKind::Instance(_)
             | NodeKind::Trigger(_)
@@ -185,6 +189,7 @@ impl Layout {
             | NodeKind::Servers
             | NodeKind::Request
             | NodeKind::Draining(_)
+            | NodeKind::Permit(_)
             | NodeKind::Name(_)
             | NodeKind::Checkpoint(_) => Ok(()),
         }

@@ -8,7 +8,7 @@ use crate::protocol::followed::Followed;
 use crate::{Dialect, JobName};
 
 /// The subtrees that every instance watches, even with a narrow watch.
-const COMMON: [&str; 13] = [
+const COMMON: [&str; 16] = [
     "config",
     "instances",
     "trigger",
@@ -19,6 +19,9 @@ const COMMON: [&str; 13] = [
     "coordination/request",
     "coordination/assignment",
     "coordination/draining",
+    "coordination/waiting",
+    "coordination/permits",
+    "coordination/starts",
     "coordination/names",
     "coordination/triggers",
     "coordination/once",
@@ -83,11 +86,17 @@ impl Layout {
 
     /// Returns the node of an item's checkpoint, in the format of the job's code.
     ///
-    /// A writer checks in the same transaction that the [record](Self::ledger_path) has not changed
-    /// since the writer held the item.
+    /// [`write_of_run`](Self::write_of_run) has the transaction that writes it.
     #[must_use]
     pub fn checkpoint_path(&self, item: ShardingItem) -> NodePath {
         self.path(&NodeKind::Checkpoint(item))
+    }
+
+    /// Returns the node of an item's progress, which [`decode_progress`](crate::decode_progress)
+    /// reads.
+    #[must_use]
+    pub fn progress_path(&self, item: ShardingItem) -> NodePath {
+        self.path(&NodeKind::Progress(item))
     }
 
     /// Returns the node of an item's record, which [`decode_ledger`](crate::decode_ledger) reads.

@@ -31,11 +31,15 @@
 //! | `coordination/request` | P | empty; its version counts the requests to reshard |
 //! | `coordination/assignment` | P | the inputs of the assignment, JSON |
 //! | `coordination/draining/{id}` | E | empty; the instance is leaving and takes no more items |
+//! | `coordination/waiting/{id}` | E | runs that wait for a place in their process, JSON |
+//! | `coordination/permits/{n}` | E | item and holder of the run that has the permit |
 //! | `coordination/runs/{i}` | E | where `running` is persistent: the holder's session lives |
+//! | `coordination/starts` | P | the last starts of a job with a start rate, JSON |
 //! | `coordination/names/{id}` | E | the stable name of the instance, if it has one |
 //! | `coordination/triggers/{request}` | P | an operator's request to run now, JSON |
 //! | `coordination/once` | P | the last calls of once-per-cluster callbacks, JSON |
 //! | `coordination/checkpoints/{i}` | P | the item's checkpoint, in the format of the job's code |
+//! | `coordination/progress/{i}` | P | the progress of the item's last run that reported it, JSON |
 //! | `coordination/former-configs` | P | replaced configurations, JSON; no decision reads it |
 //! | `coordination/audit` | P | the last audited changes, JSON; no decision reads it |
 //! | `coordination/template` | P | the template of the job and its label, JSON |
@@ -61,6 +65,7 @@ pub(crate) mod latch;
 mod layout;
 mod node;
 mod records;
+mod run_nodes;
 mod runtime;
 mod yaml;
 
@@ -68,17 +73,21 @@ pub use config::{decode_config, dialect_of_config, encode_config};
 pub use config_error::ConfigError;
 pub use config_json::push_java_json;
 
+pub(crate) use data::marked;
 pub use data::{ENABLED, RUST_MARK, TRIGGER};
 pub use dialect::DialectSign;
 pub use inspect::{Removal, StrayNode};
 pub use layout::Layout;
 pub use node::NodeKind;
+pub(crate) use node::item_of;
 pub use records::{
-    FORMAT_VERSION, RecordError, decode_assignment, decode_ledger, decode_template,
-    encode_assignment, encode_ledger,
+    FORMAT_VERSION, RecordError, decode_assignment, decode_backfills, decode_ledger,
+    decode_progress, decode_template, encode_assignment, encode_ledger, encode_progress,
 };
 pub(crate) use records::{
-    decode_audit, decode_once, decode_term, decode_trigger, encode_audit, encode_former_configs,
-    encode_once, encode_term, encode_trigger,
+    decode_audit, decode_once, decode_starts, decode_term, decode_trigger, decode_waiting,
+    encode_audit, encode_backfills, encode_former_configs, encode_once, encode_starts, encode_term,
+    encode_trigger, encode_waiting,
 };
+pub use run_nodes::RunWriteError;
 pub use runtime::{RUNTIME_INDEX, WATCH_STATE};

@@ -65,6 +65,12 @@ pub enum NodeKind {
     Assignment,
     /// The instance is leaving.
     Draining(InstanceId),
+    /// The runs of an instance that wait for a place in its process.
+    Waiting(InstanceId),
+    /// A permit of a run, if the job limits the runs at the same time.
+    Permit(u32),
+    /// The last starts of a job with a start rate.
+    Starts,
     /// The stable name of an instance.
     Name(InstanceId),
     /// An operator's request to run now.
@@ -73,8 +79,12 @@ pub enum NodeKind {
     Once,
     /// The checkpoint of the item, in the format of the job's code.
     Checkpoint(ShardingItem),
+    /// The progress of the item's last run that reported it.
+    Progress(ShardingItem),
     /// The last audited changes.
     Audit,
+    /// The backfill in progress, and the last ended ones.
+    Backfills,
     /// The last configurations that operators have replaced.
     FormerConfigs,
     /// The template that the job was created from.
@@ -115,11 +125,16 @@ impl NodeKind {
             Self::Request => "coordination/request".to_owned(),
             Self::Assignment => "coordination/assignment".to_owned(),
             Self::Draining(id) => format!("coordination/draining/{id}"),
+            Self::Waiting(id) => format!("coordination/waiting/{id}"),
+            Self::Permit(number) => format!("coordination/permits/{number}"),
+            Self::Starts => "coordination/starts".to_owned(),
             Self::Name(id) => format!("coordination/names/{id}"),
             Self::TriggerRequest(id) => format!("coordination/triggers/{id}"),
             Self::Once => "coordination/once".to_owned(),
             Self::Checkpoint(item) => format!("coordination/checkpoints/{item}"),
+            Self::Progress(item) => format!("coordination/progress/{item}"),
             Self::Audit => "coordination/audit".to_owned(),
+            Self::Backfills => "coordination/backfills".to_owned(),
             Self::FormerConfigs => "coordination/former-configs".to_owned(),
             Self::Template => "coordination/template".to_owned(),
         }
@@ -163,11 +178,16 @@ impl NodeKind {
             ["coordination", "request"] => Self::Request,
             ["coordination", "assignment"] => Self::Assignment,
             ["coordination", "draining", id] => Self::Draining(InstanceId::new(*id)),
+            ["coordination", "waiting", id] => Self::Waiting(InstanceId::new(*id)),
+            ["coordination", "permits", n] => Self::Permit(item(n)?.index()),
+            ["coordination", "starts"] => Self::Starts,
             ["coordination", "names", id] => Self::Name(InstanceId::new(*id)),
             ["coordination", "triggers", id] => Self::TriggerRequest((*id).to_owned()),
             ["coordination", "once"] => Self::Once,
             ["coordination", "checkpoints", i] => Self::Checkpoint(item(i)?),
+            ["coordination", "progress", i] => Self::Progress(item(i)?),
             ["coordination", "audit"] => Self::Audit,
+            ["coordination", "backfills"] => Self::Backfills,
             ["coordination", "former-configs"] => Self::FormerConfigs,
             ["coordination", "template"] => Self::Template,
             _ => return None,
@@ -208,7 +228,8 @@ impl NodeKind {
             | Self::ItemDisabled(item)
             | Self::Counted(_, item)
             | Self::Ledger(item)
-            | Self::Checkpoint(item) => Some(*item),
+            | Self::Checkpoint(item)
+            | Self::Progress(item) => Some(*item),
             Self::Config
             | Self::Instance(_)
             | Self::Trigger(_)
@@ -225,10 +246,14 @@ impl NodeKind {
             | Self::Request
             | Self::Assignment
             | Self::Draining(_)
+            | Self::Waiting(_)
+            | Self::Permit(_)
+            | Self::Starts
             | Self::Name(_)
             | Self::TriggerRequest(_)
             | Self::Once
             | Self::Audit
+            | Self::Backfills
             | Self::FormerConfigs
             | Self::Template => None,
         }
@@ -236,7 +261,7 @@ impl NodeKind {
 }
 
 /// Parses an item's number in its only form: decimal, without a sign or leading zeros.
-pub(super) fn item_of(text: &str) -> Option<ShardingItem> {
+pub(crate) fn item_of(text: &str) -> Option<ShardingItem> {
     let plain = text == "0" || !text.starts_with(['0', '+']);
     if plain { text.parse().ok().map(ShardingItem::new) } else { None }
 }

@@ -191,3 +191,44 @@ fn documents_are_read_as_by_java() {
     ];
     compare(Dialect::V2, include_str!("../../testdata/json-reader.jsonl"), &table);
 }
+
+#[test]
+fn start_rate_is_stored_in_both_dialects() {
+    let rows = [
+        (coordination::Dialect::V2, r#""startRate":"3 in 90s""#),
+        (coordination::Dialect::V3, "elastic-job-rust.start-rate: 3 in 90s"),
+    ];
+    for (dialect, stored) in rows {
+        let name = coordination::JobName::new("j").unwrap();
+        let mut config = coordination::JobConfig::new(name, 2);
+        config.java = coordination::JavaSettings::of(dialect);
+        assert!(!coordination::encode_config(&config).contains(stored), "{dialect}");
+        config.start_rate = coordination::StartRate::parse("3 in 90s");
+        let document = coordination::encode_config(&config);
+        assert!(document.contains(stored), "{document}");
+        let read = coordination::decode_config(document.as_bytes()).unwrap();
+        assert_eq!(read.start_rate, config.start_rate, "{document}");
+        let wrong = document.replace("3 in 90s", "3 per 90s");
+        let error = coordination::decode_config(wrong.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("3 per 90s") && error.contains("10 in 1m"), "{error}");
+    }
+}
+
+#[test]
+fn limit_of_runs_is_stored_in_both_dialects() {
+    let rows = [
+        (coordination::Dialect::V2, r#""clusterConcurrency":3"#),
+        (coordination::Dialect::V3, "elastic-job-rust.cluster-concurrency: "),
+    ];
+    for (dialect, stored) in rows {
+        let name = coordination::JobName::new("j").unwrap();
+        let mut config = coordination::JobConfig::new(name, 2);
+        config.java = coordination::JavaSettings::of(dialect);
+        assert!(!coordination::encode_config(&config).contains(stored), "{dialect}");
+        config.cluster_concurrency = Some(3);
+        let document = coordination::encode_config(&config);
+        assert!(document.contains(stored), "{document}");
+        let read = coordination::decode_config(document.as_bytes()).unwrap();
+        assert_eq!(read.cluster_concurrency, Some(3), "{document}");
+    }
+}

@@ -8,10 +8,11 @@ use coordination::internals::{
 };
 use coordination::{
     Dialect, FencingToken, FireTime, JobName, Latch, Layout, Ledger, NodeKind, OnceCall, ServerIp,
+    WaitingRuns,
 };
 use reg_center::model::Model;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, Txn, Version};
-use sharding::{InstanceId, ShardingItem};
+use sharding::{InstanceAttributes, InstanceId, ShardingItem};
 
 const ITEM: ShardingItem = ShardingItem::new(12);
 const LATCH: &str = "_c_8d2a-latch-0000000007";
@@ -29,7 +30,7 @@ fn layout(dialect: Dialect) -> Layout {
 }
 
 /// The path of each kind of node, in the order of [`number_of`].
-const PATHS: [&str; 36] = [
+const PATHS: [&str; 41] = [
     "/j/config",
     "/j/instances/10.0.0.1@-@7-x",
     "/j/trigger/10.0.0.1@-@7-x",
@@ -66,6 +67,11 @@ const PATHS: [&str; 36] = [
     "/j/coordination/template",
     "/j/leader/failover",
     "/j/coordination/former-configs",
+    "/j/coordination/waiting/10.0.0.1@-@7-x",
+    "/j/coordination/progress/12",
+    "/j/coordination/permits/3",
+    "/j/coordination/backfills",
+    "/j/coordination/starts",
 ];
 
 #[test]
@@ -113,6 +119,8 @@ const REQUEST: &str = r#"{"v":1,"by":"10.0.0.1@-@7-x","at":1001,"items":[[12,12]
 const ONCE: &str =
     r#"{"v":1,"started":{"fire":1000,"token":3,"holder":"10.0.0.1@-@7-x","done":true}}"#;
 
+const WAITING: &str = r#"{"v":1,"limit":4,"since":1000,"count":1,"items":[12]}"#;
+
 fn once() -> OnceRecord {
     let call = OnceCall { fire: FireTime(1_000), token: FencingToken(3), holder: id(), done: true };
     OnceRecord { started: Some(call), ..OnceRecord::default() }
@@ -135,6 +143,7 @@ fn writes() -> Vec<(Step, &'static str, After)> {
     let (election, failover) = (latch(Latch::Election), latch(Latch::Failover));
     let items = Some(BTreeSet::from([ITEM]));
     let request = TriggerRecord::new(ID.to_owned(), FireTime(1_001), items);
+    let waiting = WaitingRuns::of_items(4, 1_000, vec![ITEM]).unwrap();
     let running = |lasting| {
         let data = Data::Holder(id());
         let lifetime = if lasting { Lifetime::Persistent } else { Lifetime::Ephemeral };
@@ -147,7 +156,11 @@ fn writes() -> Vec<(Step, &'static str, After)> {
     vec![
         (server(false), "/j/servers/10.0.0.1", Persistent("", "ENABLED")),
         (server(true), "/j/servers/10.0.0.1", Persistent("DISABLED", "DISABLED")),
-        (Step::register(id()), "/j/instances/10.0.0.1@-@7-x", Ephemeral("RUST", YAML)),
+        (
+            Step::register(id(), InstanceAttributes::default()),
+            "/j/instances/10.0.0.1@-@7-x",
+            Ephemeral("RUST", YAML),
+        ),
         (Step::deregister(id()), "/j/instances/10.0.0.1@-@7-x", Nothing),
         (Step::mark_draining(id()), "/j/coordination/draining/10.0.0.1@-@7-x", Ephemeral("", "")),
         (Step::unmark_draining(id()), "/j/coordination/draining/10.0.0.1@-@7-x", Nothing),
@@ -157,6 +170,23 @@ fn writes() -> Vec<(Step, &'static str, After)> {
             Ephemeral("east", "east"),
         ),
         (Step::clear_name(id()), "/j/coordination/names/10.0.0.1@-@7-x", Nothing),
+        (
+            Step::set_waiting(id(), None, waiting.clone()),
+            "/j/coordination/waiting/10.0.0.1@-@7-x",
+            Ephemeral(WAITING, WAITING),
+        ),
+        (
+            Step::set_waiting(id(), Some(v1), waiting),
+            "/j/coordination/waiting/10.0.0.1@-@7-x",
+            Ephemeral(WAITING, WAITING),
+        ),
+        (
+            Step::take_permit(3, ITEM, &id()),
+            "/j/coordination/permits/3",
+            Ephemeral("12 10.0.0.1@-@7-x", "12 10.0.0.1@-@7-x"),
+        ),
+        (Step::return_permit(3), "/j/coordination/permits/3", Nothing),
+        (Step::clear_waiting(id()), "/j/coordination/waiting/10.0.0.1@-@7-x", Nothing),
         (
             Step::set_request(request_id(), None, request.clone()),
             "/j/coordination/triggers/request-1",
@@ -289,7 +319,8 @@ fn each_step_writes_the_node_of_the_release() {
 fn manual_requests_are_written_and_accepted_as_by_the_release() {
     let (instance, v1) = (id(), Version(1));
     let request = |dialect| Step::ask_to_run(dialect, instance.clone(), v1);
-    let accept = |dialect| Step::accept_run_request(dialect, instance.clone(), v1);
+    let none = InstanceAttributes::default();
+    let accept = |dialect| Step::accept_run_request(dialect, instance.clone(), v1, none.clone());
     let seal = Step::seal_leftover_instance(id());
     let (node, trigger) = ("/j/instances/10.0.0.1@-@7-x", "/j/trigger/10.0.0.1@-@7-x");
     let rows = [

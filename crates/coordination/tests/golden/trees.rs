@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use coordination::internals::{Data, ENABLED, LayoutEncoding as _, RUST_MARK, Step, StepOp};
 use coordination::{Dialect, JobName, Layout, NodeKind, ServerState, decode_config, encode_config};
 use reg_center::{Lifetime, NodePath, Op};
-use sharding::InstanceId;
+use sharding::{InstanceAttributes, InstanceId};
 
 const TREES: [(Dialect, &str); 2] = [
     (Dialect::V2, include_str!("../../testdata/elasticjob-2.1.5-tree.txt")),
@@ -74,7 +74,7 @@ fn written_here(layout: &Layout, kind: &NodeKind, line: &Line) -> (&'static str,
         let disabled = line.data == layout.server_data(ServerState::Disabled);
         ("server", Step::add_server(ip.clone(), disabled))
     } else if let NodeKind::Instance(id) = kind {
-        ("instance", Step::register(id.clone()))
+        ("instance", Step::register(id.clone(), InstanceAttributes::default()))
     } else if let NodeKind::Leader = kind {
         ("leader", Step::lead(holder))
     } else if let NodeKind::Latch(latch, name) = kind {

@@ -393,6 +393,12 @@ impl Cluster {
         self.send_event(instance, Event::Registry(changes));
     }
 
+    /// Drops the undelivered changes of an instance, as a registry does that reads only the newest
+    /// state of a node: the caller changes the same nodes again.
+    pub(crate) fn lose_undelivered(&mut self, instance: usize) {
+        self.instances[instance].feed.clear();
+    }
+
     /// Executes all commits of an instance.
     pub(crate) fn execute_all(&mut self, instance: usize) {
         while self.execute(instance) {}

@@ -337,6 +337,10 @@ mutants! {
     AssignedForOtherTotal,
     /// Items are not reassigned when the strategy changes.
     AssignedByOtherStrategy,
+    /// Items are not reassigned when the placement rules or the attributes change.
+    AssignedByOtherPlacement,
+    /// Instances that do not meet a required condition are available.
+    UnmetConditionIgnored,
     /// Items are not reassigned on request.
     AssignedUnasked,
     /// Leaders decide by a narrow view.
@@ -491,6 +495,11 @@ mutants! {
     /// A fire right before an announcement does not count even for Java instances that have shown a
     /// mark.
     BegunFiresDoubted,
+    /// Such a fire does not count for Java instances whose mark was seen before the fire.
+    EarlyMarksDoubted,
+    /// Such a fire does not count for Java instances whose runs begin and end between two
+    /// observations.
+    ShortRunsUnseen,
     /// An item that a Rust instance has run for a postponed fire moves to a Java instance.
     HeldBackRunTwice,
     /// Such an item moves before Java instances have begun the postponed fire.
@@ -692,4 +701,60 @@ mutants! {
     CancelledRunStarted,
     /// Each change of the record cancels its run again.
     CancelledAgain,
+    /// The last fire of a schedule that has ended is not made due.
+    LastFireForgotten,
+    /// The last fire of a schedule is made due although its jitter still delays it.
+    LastFireBeforeItsDelay,
+    /// A due fire is claimed again although the record has settled it.
+    SettledFireWanted,
+    /// The last fire of a schedule is made due however old it is.
+    LastFireBeyondWindow,
+    /// A run writes its progress although the record does not show it.
+    RunWritesUnheld,
+    /// A write of a run does not check that the record is unchanged.
+    RunWritesUnguarded,
+    /// A claim of a limited job does not take its permit.
+    PermitNotTaken,
+    /// Runs begin although no permit is free.
+    PermitsUncounted,
+    /// The end of a run keeps its permit.
+    PermitKept,
+    /// Under a limit, items with low numbers always come first.
+    LimitedItemsUnsorted,
+    /// A takeover needs no permit of its own.
+    TakeoverWithoutPermit,
+    /// The end of a fire with a fixed delay is recorded while items still run.
+    EndedBesideRun,
+    /// The end of a fire is recorded without a check of the record that it replaces.
+    EndOverwritten,
+    /// The recorded end of a fire can be before the fire.
+    EndBeforeFire,
+    /// A fire with a fixed delay that meets a busy item is noted as a misfire.
+    DelayedFireNoted,
+    /// A write of the leader about a backfill does not check that it was not cancelled.
+    BackfillCancelIgnored,
+    /// An item does not note the fire of a backfill that it got.
+    BackfillNotNoted,
+    /// The number of fires of a backfill that may be in progress has no bound.
+    BackfillUnlimited,
+    /// A fire of a backfill counts as ended while its run goes on.
+    BackfillCountedEarly,
+    /// The requests of a cancelled backfill are not dropped.
+    BackfillNotWithdrawn,
+    /// A request for a past fire is claimed before a noted misfire.
+    BackfillBeforeMisfire,
+    /// A claim of a job with a start rate does not record its starts.
+    StartsUnrecorded,
+    /// Runs begin although the start rate is reached.
+    StartsUncounted,
+    /// Starts of a wrong clock in the future count.
+    FutureStartsCounted,
+    /// The record of the starts is replaced whatever its version is.
+    StartsOverwritten,
+    /// The record of the starts that a later version wrote is replaced.
+    NewerStartsReplaced,
+    /// An instance that waits for the start rate does not wake when a start expires.
+    StartsNotAwaited,
+    /// The leader takes over runs of a job with a start rate at once.
+    RatedTakenAtOnce,
 }

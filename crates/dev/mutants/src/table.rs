@@ -1279,6 +1279,24 @@ pub const MUTANTS: &[Row] = &[
         watcher: Simulation(300),
     },
     Row {
+        mutant: M::AssignedByOtherPlacement,
+        properties: &["S18"],
+        story: "items stay where other placement rules put them",
+        watcher: ByStory(test_in(
+            "src/duty/resharding/mod.rs",
+            "duty::resharding::tests::items_follow_placement_rules_and_attributes",
+        )),
+    },
+    Row {
+        mutant: M::UnmetConditionIgnored,
+        properties: &["S18"],
+        story: "an instance that does not meet a required condition gets items",
+        watcher: ByStory(test_in(
+            "src/duty/resharding/mod.rs",
+            "duty::resharding::tests::instance_that_does_not_meet_a_condition_is_not_available",
+        )),
+    },
+    Row {
         mutant: M::AssignedUnasked,
         properties: &["S9"],
         story: "a request for resharding has no effect",
@@ -1886,6 +1904,24 @@ pub const MUTANTS: &[Row] = &[
         watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "java_run_begun_before_announcement_is_not_repeated",
+        )),
+    },
+    Row {
+        mutant: M::EarlyMarksDoubted,
+        properties: &["S1"],
+        story: "a fire whose mark was seen right before it is repeated after the announcement",
+        watcher: ByStory(test_in(
+            "tests/java_peers.rs",
+            "java_run_begun_before_announcement_is_not_repeated",
+        )),
+    },
+    Row {
+        mutant: M::ShortRunsUnseen,
+        properties: &["S1"],
+        story: "a fire is repeated whose run no instance has seen, right before its Java instance leaves",
+        watcher: ByStory(test_in(
+            "tests/java_peers.rs",
+            "short_java_run_right_before_its_instance_leaves_is_not_repeated",
         )),
     },
     Row {
@@ -2741,6 +2777,253 @@ pub const MUTANTS: &[Row] = &[
         watcher: ByStory(test_in(
             "tests/cancels.rs",
             "holder_cancels_its_run_once_and_records_author_and_reason",
+        )),
+    },
+    Row {
+        mutant: M::LastFireForgotten,
+        properties: &["L0"],
+        story: "a single time at which no instance lived is lost, although the job catches up",
+        watcher: ByStory(test_in(
+            "tests/ended_schedules.rs",
+            "joining_instance_runs_missed_last_fire_once",
+        )),
+    },
+    Row {
+        mutant: M::LastFireBeforeItsDelay,
+        properties: &["L0"],
+        story: "an instance that joins begins the last fire before the end of its start delay",
+        watcher: ByStory(test_in(
+            "tests/ended_schedules.rs",
+            "last_fire_within_its_jitter_is_not_missed_yet",
+        )),
+    },
+    Row {
+        mutant: M::SettledFireWanted,
+        properties: &["S1a"],
+        story: "an instance that joins runs the last fire again",
+        watcher: SpareStory(
+            M::FireClaimedAgain,
+            test_in("tests/ended_schedules.rs", "joining_instance_runs_missed_last_fire_once"),
+            "the record itself refuses a fire that it has settled",
+        ),
+    },
+    Row {
+        mutant: M::LastFireBeyondWindow,
+        properties: &["S3"],
+        story: "a single time of last year runs when an instance joins",
+        watcher: ByStory(test_in(
+            "tests/ended_schedules.rs",
+            "missed_last_fire_needs_catch_up_and_its_window",
+        )),
+    },
+    Row {
+        mutant: M::RunWritesUnheld,
+        properties: &["S16"],
+        story: "a run that was taken over overwrites the progress of its successor",
+        watcher: ByStory(test_in(
+            "src/wire/run_nodes.rs",
+            "wire::run_nodes::tests::only_the_holder_under_its_token_writes",
+        )),
+    },
+    Row {
+        mutant: M::RunWritesUnguarded,
+        properties: &["S16"],
+        story: "a process that was paused before its write overwrites its successor's progress",
+        watcher: ByStory(test_in(
+            "src/wire/run_nodes.rs",
+            "wire::run_nodes::tests::write_conflicts_when_the_record_changed",
+        )),
+    },
+    Row {
+        mutant: M::PermitNotTaken,
+        properties: &["S17"],
+        story: "two runs have the same permit, because no node shows that it is taken",
+        watcher: ByStory(test_in(
+            "src/duty/permits.rs",
+            "duty::permits::tests::claims_take_free_permits_and_the_other_items_wait",
+        )),
+    },
+    Row {
+        mutant: M::PermitsUncounted,
+        properties: &["S17"],
+        story: "more runs begin than the limit of the job",
+        watcher: ByStory(test_in(
+            "src/duty/permits.rs",
+            "duty::permits::tests::claims_take_free_permits_and_the_other_items_wait",
+        )),
+    },
+    Row {
+        mutant: M::PermitKept,
+        properties: &["S17", "L7"],
+        story: "each run uses a permit up, until nothing runs any more",
+        watcher: ByStory(test_in(
+            "src/duty/permits.rs",
+            "duty::permits::tests::end_of_run_returns_its_permit",
+        )),
+    },
+    Row {
+        mutant: M::LimitedItemsUnsorted,
+        properties: &["L0"],
+        story: "items with high numbers never run while the job is at its limit",
+        watcher: ByStory(test_in(
+            "src/duty/permits.rs",
+            "duty::permits::tests::longest_waiting_item_gets_the_next_permit",
+        )),
+    },
+    Row {
+        mutant: M::TakeoverWithoutPermit,
+        properties: &["S17"],
+        story: "runs of a lost instance begin elsewhere beyond the limit of the job",
+        watcher: ByStory(test_in(
+            "src/duty/permits.rs",
+            "duty::permits::tests::takeover_needs_a_permit",
+        )),
+    },
+    Row {
+        mutant: M::EndedBesideRun,
+        properties: &["S3"],
+        story: "the delay begins although an item still runs",
+        watcher: ByStory(test_in(
+            "tests/fixed_delay.rs",
+            "next_fire_comes_delay_after_end_on_all_items",
+        )),
+    },
+    Row {
+        mutant: M::EndOverwritten,
+        properties: &["S3"],
+        story: "a late write replaces a later end of a fire",
+        watcher: ByStory(test_in(
+            "tests/fixed_delay.rs",
+            "end_conflicts_when_another_end_was_recorded",
+        )),
+    },
+    Row {
+        mutant: M::EndBeforeFire,
+        properties: &["S3"],
+        story: "a clock that was set back shortens the delay",
+        watcher: ByStory(test_in(
+            "tests/fixed_delay.rs",
+            "clock_set_back_repeats_no_fire_and_shortens_no_delay",
+        )),
+    },
+    Row {
+        mutant: M::DelayedFireNoted,
+        properties: &["L0"],
+        story: "a noted fire of an item that is then disabled stops the job",
+        watcher: ByStory(test_in(
+            "tests/fixed_delay.rs",
+            "fire_that_met_manual_run_of_item_disabled_meanwhile_ends",
+        )),
+    },
+    Row {
+        mutant: M::BackfillCancelIgnored,
+        properties: &["S19"],
+        story: "an item gets a past fire after the backfill was cancelled",
+        watcher: ByStory(test_in(
+            "tests/backfills.rs",
+            "fire_is_not_given_after_cancellation_was_written",
+        )),
+    },
+    Row {
+        mutant: M::BackfillNotNoted,
+        properties: &["S19"],
+        story: "an item runs the same past fire again and again",
+        watcher: ByStory(test_in(
+            "tests/backfills.rs",
+            "each_item_runs_each_past_fire_once_and_in_order",
+        )),
+    },
+    Row {
+        mutant: M::BackfillUnlimited,
+        properties: &["S19"],
+        story: "an idle item runs far ahead of a busy one",
+        watcher: ByStory(test_in(
+            "tests/backfills.rs",
+            "concurrency_lets_idle_items_go_ahead_of_a_busy_one",
+        )),
+    },
+    Row {
+        mutant: M::BackfillCountedEarly,
+        properties: &["S19"],
+        story: "the next past fire begins while the one before still runs",
+        watcher: ByStory(test_in(
+            "src/protocol/backfill.rs",
+            "protocol::backfill::tests::item_gets_each_fire_once_and_in_order_within_the_window",
+        )),
+    },
+    Row {
+        mutant: M::BackfillNotWithdrawn,
+        properties: &["S19"],
+        story: "an item runs a past fire long after the backfill was cancelled",
+        watcher: ByStory(test_in(
+            "tests/backfills.rs",
+            "cancellation_drops_waiting_requests_and_lets_runs_go_on",
+        )),
+    },
+    Row {
+        mutant: M::BackfillBeforeMisfire,
+        properties: &["S19"],
+        story: "a scheduled fire waits for a past one",
+        watcher: ByStory(test_in("tests/backfills.rs", "scheduled_fire_comes_before_a_past_one")),
+    },
+    Row {
+        mutant: M::StartsUnrecorded,
+        properties: &["S20"],
+        story: "no instance counts the runs that began",
+        watcher: ByStory(test_in(
+            "src/duty/starts.rs",
+            "duty::starts::tests::claims_record_their_starts_and_the_other_items_wait",
+        )),
+    },
+    Row {
+        mutant: M::StartsUncounted,
+        properties: &["S20"],
+        story: "more runs begin in a period than the rate of the job",
+        watcher: ByStory(test_in(
+            "src/duty/starts.rs",
+            "duty::starts::tests::claims_record_their_starts_and_the_other_items_wait",
+        )),
+    },
+    Row {
+        mutant: M::FutureStartsCounted,
+        properties: &["S20"],
+        story: "one start of a clock that was a year ahead stops the job for a year",
+        watcher: ByStory(test_in(
+            "src/duty/starts.rs",
+            "duty::starts::tests::claims_record_their_starts_and_the_other_items_wait",
+        )),
+    },
+    Row {
+        mutant: M::StartsOverwritten,
+        properties: &["S20"],
+        story: "two instances begin runs by the same record",
+        watcher: ByStory(test_in(
+            "tests/starts.rs",
+            "claim_conflicts_when_another_instance_recorded_a_start",
+        )),
+    },
+    Row {
+        mutant: M::NewerStartsReplaced,
+        properties: &["S20"],
+        story: "the starts that a later version counted are lost",
+        watcher: ByStory(test_in("tests/starts.rs", "record_of_later_version_is_not_replaced")),
+    },
+    Row {
+        mutant: M::StartsNotAwaited,
+        properties: &["L0"],
+        story: "an item waits although the rate allows its run",
+        watcher: ByStory(test_in(
+            "tests/starts.rs",
+            "waiting_items_begin_when_earliest_start_expires",
+        )),
+    },
+    Row {
+        mutant: M::RatedTakenAtOnce,
+        properties: &["S20"],
+        story: "the run that the leader takes over is not counted",
+        watcher: ByStory(test_in(
+            "src/duty/starts.rs",
+            "duty::starts::tests::sweep_starts_no_run_of_a_job_with_a_start_rate",
         )),
     },
 ];

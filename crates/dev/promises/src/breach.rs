@@ -58,6 +58,14 @@ pub enum Breach {
     /// S15: a run whose cancellation was requested was continued, or its end is not recorded as
     /// cancelled; or another run is recorded as cancelled.
     Cancellation,
+    /// S16: the progress of a run was written by a process that does not hold it.
+    Progress,
+    /// S17: a run of a limited job began without a permit, beyond the limit, or with the permit of
+    /// another run.
+    Limit,
+    /// S19: an item got a fire of a backfill again, out of order, beyond its concurrency or after
+    /// its cancellation, or the backfill counts a fire that an item has yet to end.
+    Backfill,
     /// S9: in a quiescent state the assignment does not match the instances and the configuration.
     NotAssigned,
     /// S3: in a quiescent state a fire is not accounted for.
@@ -78,7 +86,7 @@ pub enum Breach {
 
 impl Breach {
     /// All properties, with their ids and sentences.
-    pub const ALL: [(Self, &'static str); 26] = [
+    pub const ALL: [(Self, &'static str); 29] = [
         (Self::Claims, "S1 tokens order the claims of an item totally"),
         (Self::StartedTwice, "S1 a run starts once"),
         (Self::FireAgain, "S1a no fire is claimed twice"),
@@ -100,6 +108,9 @@ impl Breach {
             Self::Cancellation,
             "S15 a run to be cancelled is not continued, and no other is cancelled",
         ),
+        (Self::Progress, "S16 only the run that holds the item writes its progress"),
+        (Self::Limit, "S17 no more runs at the same time than the limit of the job"),
+        (Self::Backfill, "S19 each item gets each fire of a backfill once and in order"),
         (Self::NotAssigned, "S9 the assignment converges"),
         (Self::NotAccounted, "S3 every fire is eventually accounted for"),
         (Self::NoLeader, "L3 an available instance eventually leads"),

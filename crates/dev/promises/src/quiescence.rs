@@ -148,7 +148,15 @@ pub fn stale_node<'a>(
 ) -> Option<Finding> {
     let is_stale = |path: &&NodePath| {
         let kind = layout.parse(path);
-        matches!(kind, Some(NodeKind::Draining(_) | NodeKind::TriggerRequest(_)))
+        matches!(
+            kind,
+            Some(
+                NodeKind::Draining(_)
+                    | NodeKind::Waiting(_)
+                    | NodeKind::Permit(_)
+                    | NodeKind::TriggerRequest(_)
+            )
+        )
     };
     let path = paths.into_iter().find(is_stale)?;
     Some(Finding::new(Breach::NotCleanedUp, format!("the node {path} remains")))

@@ -5,11 +5,12 @@ use std::fmt;
 
 use coordination::internals::ViewQueries as _;
 use coordination::{
-    ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
-    ServerIp, ServerState, server_of,
+    ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Outcome, ProgressRecord,
+    RecordError, Run, RunSource, ServerIp, ServerState, server_of,
 };
 use sharding::{InstanceId, ShardingItem};
 
+use crate::backfill::{breach_of_gift, is_withdrawn};
 use crate::{Breach, Finding};
 
 /// An item before and after a write.
@@ -52,7 +53,9 @@ impl<'a> ItemChange<'a> {
         let (old, _) = self.records()?;
         let run = self.begun()?;
         let request = old.request.as_ref()?;
-        (run.source == RunSource::Manual && run.fire == request.at).then_some(request)
+        let is_manual = matches!(run.source, RunSource::Manual | RunSource::Backfill);
+        (is_manual && run.fire == request.at && run.past_fire == request.past_fire)
+            .then_some(request)
     }
 
     /// Returns true if a run in progress is replaced by another run in one write.
@@ -116,7 +119,8 @@ impl Write<'_> {
         }
         self.breach_of_run(change, old, new)
             .or_else(|| breach_of_cancellation(item, old, new))
-            .or_else(|| breach_of_waiting(change, old, new))
+            .or_else(|| breach_of_gift(self.view, item, old, new))
+            .or_else(|| breach_of_waiting(self.view, change, old, new))
     }
 
     /// Judges the run that begins or ends with the write.
@@ -164,9 +168,12 @@ impl Write<'_> {
         if let Some(found) = self.breach_of_configuration(change.item, new, run) {
             return Some(found);
         }
+        if let Some(text) = self.breach_of_limit(change.item, run) {
+            return Some((Breach::Limit, text));
+        }
         match run.source {
             RunSource::Failover => self.breach_of_takeover(old, run),
-            RunSource::Normal | RunSource::Misfire | RunSource::Manual => {
+            RunSource::Normal | RunSource::Misfire | RunSource::Manual | RunSource::Backfill => {
                 self.breach_of_own_claim(change, old, new, run)
             }
         }
@@ -194,7 +201,7 @@ impl Write<'_> {
         let is_noted = old.misfire.is_some_and(|noted| noted.last == run.fire);
         let is_later = old.last_fire < Some(run.fire);
         let is_new = match run.source {
-            RunSource::Manual => old.request.as_ref().is_some_and(|asked| asked.at == run.fire),
+            RunSource::Manual | RunSource::Backfill => change.answered().is_some(),
             RunSource::Misfire if is_noted => old.last_fire != Some(run.fire),
             RunSource::Misfire => is_later && self.catches_up(),
             RunSource::Normal | RunSource::Failover => is_later,
@@ -203,12 +210,14 @@ impl Write<'_> {
             return Some((Breach::FireAgain, "was claimed for a fire that it has settled"));
         }
         // The run of a later fire stands for the noted fires, too.
-        let leaves_noted = run.source != RunSource::Manual && new.misfire.is_some();
+        let leaves_noted = run.is_scheduled() && new.misfire.is_some();
         leaves_noted.then_some((Breach::FireAgain, "was claimed past fires that stay noted"))
     }
 
     fn breach_of_takeover(&self, old: &Ledger, run: &Run) -> Option<(Breach, &'static str)> {
-        let continues = |left: &Run| left.fire == run.fire && left.merged == run.merged;
+        let continues = |left: &Run| {
+            (left.fire, left.merged, left.past_fire) == (run.fire, run.merged, run.past_fire)
+        };
         if !old.run().is_some_and(continues) {
             return Some((Breach::Claims, "was taken over for another fire"));
         }
@@ -245,6 +254,21 @@ impl Write<'_> {
             return None;
         }
         Some((Breach::Ownership, "was claimed by an assignment of another number of items"))
+    }
+
+    /// Judges the permit of a run. Only the permits of other runs show how many go on: a record
+    /// whose holder is lost says nothing.
+    fn breach_of_limit(&self, item: ShardingItem, run: &Run) -> Option<&'static str> {
+        let ConfigState::Valid(config) = self.view.config_state() else { return None };
+        let limit = config.value.cluster_concurrency?;
+        let Some(permit) = run.permit else { return Some("was claimed without a permit") };
+        if permit >= limit {
+            return Some("was claimed with a permit beyond the limit");
+        }
+        let others = self.view.items().filter(|(other, _)| *other != item);
+        let mut running = others.filter_map(|(_, view)| view.ledger.as_ref()?.value.running());
+        let has_it = |other: &Run| other.permit == Some(permit) && (self.is_alive)(&other.holder);
+        running.any(has_it).then_some("was claimed with the permit of another run")
     }
 
     /// Returns true if fires without a note may run as misfires.
@@ -313,15 +337,46 @@ fn breach_of_cancellation(item: ShardingItem, old: &Ledger, new: &Ledger) -> Opt
     Some(finding(broken))
 }
 
+/// Judges S16: the progress of a run is written while the run holds the item, by its process.
+///
+/// `holds` is true if an instance belongs to the process that writes.
+#[must_use]
+pub fn breach_of_progress(
+    view: &JobView,
+    item: ShardingItem,
+    written: &Result<ProgressRecord, RecordError>,
+    holds: impl FnOnce(&InstanceId) -> bool,
+) -> Option<Finding> {
+    let found = |text: String| Some(Finding::new(Breach::Progress, format!("item {item}: {text}")));
+    let token = match written {
+        Ok(record) => record.token,
+        Err(error) => return found(format!("the progress cannot be read: {error}")),
+    };
+    let Some(ledger) = view.item(item).ledger.as_ref().map(|ledger| &ledger.value) else {
+        return found(format!("progress under token {token} without a record"));
+    };
+    let is_held = ledger.token == token && ledger.running().is_some_and(|run| holds(&run.holder));
+    if is_held {
+        None
+    } else {
+        found(format!("progress under token {token} beside {}", ledger.summary()))
+    }
+}
+
 /// Judges S3: a request and noted fires leave a record only with their run, or if the item may not
 /// run.
-fn breach_of_waiting(change: &ItemChange<'_>, old: &Ledger, new: &Ledger) -> Option<Finding> {
+fn breach_of_waiting(
+    view: &JobView,
+    change: &ItemChange<'_>,
+    old: &Ledger,
+    new: &Ledger,
+) -> Option<Finding> {
     let item = change.item;
     if new.state == LedgerState::Retired || change.before.is_disabled() {
         return None;
     }
     let is_request_gone = old.request.is_some() && new.request != old.request;
-    if is_request_gone && change.answered().is_none() {
+    if is_request_gone && change.answered().is_none() && !is_withdrawn(view, old) {
         let text = format!("the request for item {item} was dropped without a run");
         return Some(Finding::new(Breach::Dropped, text));
     }

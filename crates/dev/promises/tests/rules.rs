@@ -161,7 +161,8 @@ fn noted() -> Ledger {
 }
 
 fn requested() -> Ledger {
-    let request = ManualRequest { id: "r".into(), at: FireTime(1_501), parameter: None };
+    let request =
+        ManualRequest { id: "r".into(), at: FireTime(1_501), parameter: None, past_fire: None };
     idle().with_request(request).expect("no request waits")
 }
 

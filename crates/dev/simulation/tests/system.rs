@@ -216,6 +216,9 @@ fn operator_actions_take_effect() {
         AdminOp::RemoveInstance("a".to_owned()),
         AdminOp::RemoveLeader,
         AdminOp::Trigger,
+        AdminOp::Cancel { item: 1 },
+        AdminOp::Backfill { fires: 2, items: 4, concurrency: 1 },
+        AdminOp::CancelBackfill,
     ];
     for op in ops {
         let case = format!("{op:?}");
@@ -226,8 +229,10 @@ fn operator_actions_take_effect() {
             cluster.elapse(Duration::from_secs(30)).await;
             judged(cluster, &case).await
         });
-        let manual = done(&records).iter().filter(|done| done.source == "MANUAL").count();
-        assert_eq!(manual, if op == AdminOp::Trigger { 4 } else { 0 }, "{case}");
+        let n = |source: &str| done(&records).iter().filter(|done| done.source == source).count();
+        assert_eq!(n("MANUAL"), if op == AdminOp::Trigger { 4 } else { 0 }, "{case}");
+        let is_backfill = matches!(op, AdminOp::Backfill { .. });
+        assert_eq!(n("BACKFILL"), if is_backfill { 8 } else { 0 }, "{case}");
     }
 }
 

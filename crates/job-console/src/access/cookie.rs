@@ -44,6 +44,11 @@ fn name(purpose: Purpose, prefix: &str, is_secure: bool) -> String {
     format!("{start}{}{}", purpose.name(), prefix.replace('/', "."))
 }
 
+/// Returns the name of the cookie of a session without HTTPS.
+pub(crate) fn session_name(prefix: &str) -> String {
+    name(Purpose::Session, prefix, false)
+}
+
 /// Returns a cookie with an identifier.
 pub(super) fn set(purpose: Purpose, prefix: &str, is_secure: bool, id: &str) -> HeaderValue {
     value(&name(purpose, prefix, is_secure), is_secure, id, &purpose.age())

@@ -2,9 +2,12 @@
 
 use maud::{DOCTYPE, Markup, html};
 
+use crate::pages::Lang;
+
 /// Content of the sign-in page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SignInPage {
+    pub(crate) lang: Lang,
     pub(crate) files: Files,
     /// Address that the form is sent to, if there are users with passwords.
     pub(crate) action: Option<String>,
@@ -27,41 +30,48 @@ pub(crate) struct Files {
 
 /// Renders the page.
 pub(super) fn render(page: &SignInPage) -> Markup {
+    let lang = page.lang;
     let described_by = page.problem.is_some().then_some("problem");
     let main = html! {
-        h1 { "Sign in" }
+        h1 { (lang.sign_in()) }
         @if let Some(problem) = &page.problem {
-            p id="problem" role="alert" { (problem) }
+            p id="problem" role="alert" { (lang.sign_in_problem(problem)) }
         }
         @if let Some(action) = &page.action {
             form method="post" action=(action) {
                 input type="hidden" name="next" value=(page.next);
                 div.field {
-                    label for="name" { "User name" }
+                    label for="name" { (lang.user_name()) }
                     input id="name" name="name" value=(page.name) required
                         autocomplete="username" autocapitalize="none" spellcheck="false"
                         aria-describedby=[described_by];
                 }
                 div.field {
-                    label for="password" { "Password" }
+                    label for="password" { (lang.password()) }
                     input id="password" name="password" type="password" required
                         autocomplete="current-password" aria-describedby=[described_by];
                 }
-                button type="submit" { "Sign in" }
+                button type="submit" { (lang.sign_in()) }
             }
         }
         @if let Some((name, begin)) = &page.provider {
-            a.button href=(begin) { "Sign in with " (name) }
+            a.button href=(begin) { (lang.sign_in_with(name)) }
         }
     };
-    document("Sign in", &page.files, None, &main)
+    document(lang, &lang.sign_in(), &page.files, None, &main)
 }
 
 /// Returns a page without a caller. `refresh` is an address that the browser opens at once.
-pub(super) fn document(title: &str, files: &Files, refresh: Option<&str>, main: &Markup) -> Markup {
+pub(super) fn document(
+    lang: Lang,
+    title: &str,
+    files: &Files,
+    refresh: Option<&str>,
+    main: &Markup,
+) -> Markup {
     html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(lang.tag()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -87,6 +97,7 @@ mod tests {
         let hostile = r#""><script>alert(1)</script>"#.to_owned();
         let problem = Some("The user name is not right.".to_owned());
         let page = SignInPage {
+            lang: Lang::English,
             action: Some("/sign-in".to_owned()),
             provider: Some((hostile.clone(), "/sign-in/oidc".to_owned())),
             files: Files::default(),

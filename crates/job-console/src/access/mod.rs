@@ -22,6 +22,7 @@ mod table_test;
 mod tokens;
 mod users;
 
+pub(crate) use cookie::session_name;
 pub(crate) use headers::protect;
 pub(crate) use identify::{Means, identify};
 #[cfg(feature = "oidc")]

@@ -126,6 +126,11 @@ impl Access {
         Ok(Self { open: Some(name.to_owned()), ..Self::sign_in() })
     }
 
+    /// Returns true if requests of this machine need no sign-in.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Demands a sign-in. Without further methods, only callers that the mounting program has
     /// identified are accepted.
     #[must_use]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Query, Request, State};
 use axum::http::header::{CONTENT_TYPE, LOCATION, ORIGIN, RETRY_AFTER, SET_COOKIE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Form, Json};
@@ -21,7 +21,7 @@ use super::secret::verify_password;
 use super::sessions::Holder;
 use super::users::User;
 use crate::console::Shared;
-use crate::pages::{Asset, ICON, STYLE};
+use crate::pages::{Asset, ICON, Lang, STYLE, language_of};
 use crate::problem::Problem;
 use crate::routes::Routes;
 
@@ -71,16 +71,22 @@ pub(crate) fn add_routes(routes: Routes) -> Routes {
     routes
 }
 
-async fn show(State(shared): State<Shared>, Query(page): Query<NextPage>) -> Response {
+async fn show(
+    State(shared): State<Shared>,
+    uri: Uri,
+    headers: HeaderMap,
+    Query(page): Query<NextPage>,
+) -> Response {
     if !shared.access.has_sign_in_page() {
         return without_passwords(&shared).into_response();
     }
-    render(&SignInPage::of(&shared, next_address(&shared, &page.next))).into_response()
+    let lang = language_of(&uri, &headers);
+    render(&SignInPage::of(&shared, lang, next_address(&shared, &page.next))).into_response()
 }
 
 impl SignInPage {
     /// Returns the page with the ways to sign in of a console.
-    pub(super) fn of(shared: &Shared, next: String) -> Self {
+    pub(super) fn of(shared: &Shared, lang: Lang, next: String) -> Self {
         #[cfg(feature = "oidc")]
         let provider = shared.access.oidc.as_ref().map(|provider| {
             let next: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
@@ -90,7 +96,7 @@ impl SignInPage {
         #[cfg(not(feature = "oidc"))]
         let provider = None;
         let action = shared.access.users.is_some().then(|| shared.href("/sign-in"));
-        Self { files: files(shared), action, provider, next, ..Self::default() }
+        Self { lang, files: files(shared), action, provider, next, ..Self::default() }
     }
 }
 
@@ -109,6 +115,7 @@ async fn submit(
         return without_passwords(&shared).into_response();
     }
     let is_json = is_json(request.headers());
+    let lang = language_of(request.uri(), request.headers());
     let is_secure = is_secure(request.headers(), &origin);
     let credentials = if is_json {
         Json::from_request(request, &()).await.map(|Json(read)| read).ok()
@@ -129,7 +136,7 @@ async fn submit(
     };
     let (user, is_secure) = match signed_in {
         Ok(signed_in) => signed_in,
-        Err(denied) => return denied.answer(&shared, is_json, name, next),
+        Err(denied) => return denied.answer(&shared, lang, is_json, (name, next)),
     };
     let caller = user.caller();
     shared.access.log.signed_in(&caller.name, caller.role, origin.client);
@@ -149,6 +156,7 @@ async fn submit(
 async fn sign_out(
     State(shared): State<Shared>,
     Extension(origin): Extension<Origin>,
+    #[cfg(feature = "oidc")] uri: Uri,
     headers: HeaderMap,
 ) -> Response {
     let id = cookie::read(Purpose::Session, &shared.prefix, &headers, &origin);
@@ -164,7 +172,8 @@ async fn sign_out(
     if let (Some(provider), Some((_, Holder::Provider(signed)))) = (&shared.access.oidc, &ended)
         && let Some(url) = signed.sign_out()
     {
-        let page = super::oidc::sign_out_page(provider.label(), &files(&shared), url);
+        let lang = language_of(&uri, &headers);
+        let page = super::oidc::sign_out_page(lang, provider.label(), &files(&shared), url);
         return (AppendHeaders(removed), page).into_response();
     }
     let page = if shared.access.has_sign_in_page() { "/sign-in" } else { "/" };
@@ -217,7 +226,13 @@ async fn check(
 }
 
 impl Denied {
-    fn answer(&self, shared: &Shared, is_json: bool, name: String, next: String) -> Response {
+    fn answer(
+        &self,
+        shared: &Shared,
+        lang: Lang,
+        is_json: bool,
+        (name, next): (String, String),
+    ) -> Response {
         let (status, code) = match self {
             Self::Wrong => (StatusCode::UNAUTHORIZED, "sign-in-refused"),
             Self::TooMany(_) | Self::Busy => (StatusCode::TOO_MANY_REQUESTS, "too-many-sign-ins"),
@@ -227,7 +242,7 @@ impl Denied {
         let mut response = if is_json {
             Problem::new(status, code, self.to_string()).into_response()
         } else {
-            let page = SignInPage::of(shared, next);
+            let page = SignInPage::of(shared, lang, next);
             let problem = Some(self.to_string());
             (status, render(&SignInPage { name, problem, ..page })).into_response()
         };
@@ -308,6 +323,21 @@ mod tests {
         let denied = check(&access, "anna", "a password".into(), None).await.unwrap_err();
         assert_eq!(denied, Denied::Wrong);
         assert_eq!(access.checks.available_permits(), 2);
+    }
+
+    #[test]
+    fn each_refusal_has_a_chinese_text() {
+        for denied in [
+            Denied::Wrong,
+            Denied::TooMany(Duration::from_secs(3)),
+            Denied::Busy,
+            Denied::Insecure,
+            Denied::Unreadable,
+        ] {
+            let text = denied.to_string();
+            assert_ne!(Lang::Chinese.sign_in_problem(&text), text);
+            assert_eq!(Lang::English.sign_in_problem(&text), text);
+        }
     }
 
     #[test]

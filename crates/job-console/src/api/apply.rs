@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::change::{Changed, answer, by, changed};
 use super::place::Place;
 use crate::access::Caller;
-use crate::apply::{Declared, DeclaringFile, PlannedApply, plan};
+use crate::apply::{Declared, DeclaringFile, PlannedApply, owner, plan};
+use crate::audit_copy;
 use crate::bulk::check_digest;
 use crate::problem::{Answer, Problem};
 
@@ -84,9 +85,7 @@ pub(super) async fn apply_files(
         let detail = format!("files has {} files; valid are 1 to {MAX_FILES}", files.len());
         return Err(Problem::invalid(detail));
     }
-    let owner = Owner::parse(&body.owner).map_err(|valid| {
-        Problem::invalid(format!("owner is {:?}; valid are {valid}", body.owner))
-    })?;
+    let owner = owner(&body.owner).map_err(Problem::invalid)?;
     let declared = Declared { files, owner, prune };
     let PlannedApply { plan, digest } = plan(&place.namespace, &caller, declared).await?;
     if body.dry_run {
@@ -94,5 +93,7 @@ pub(super) async fn apply_files(
     }
     let by = by(&caller, body.reason.as_deref().unwrap_or_default())?;
     check_digest(body.digest.as_deref(), &digest)?;
-    Ok(changed(place.namespace.operations.apply(&plan, &by).await))
+    let report = place.namespace.operations.apply(&plan, &by).await;
+    audit_copy::remember(&place.namespace, &report).await;
+    Ok(changed(report))
 }

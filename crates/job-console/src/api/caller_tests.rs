@@ -58,7 +58,8 @@ async fn router() -> Router {
         prefix: "".into(),
         streams: Default::default(),
     };
-    super::finish(router, &document).with_state(shared)
+    let signing = super::Signing { prefix: "", is_open: true, cookie: String::new() };
+    super::finish(router, &document, &signing).with_state(shared)
 }
 
 fn caller(role: Role, jobs: &str) -> Caller {

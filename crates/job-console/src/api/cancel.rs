@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use operations::RunsToCancel;
 use serde::Deserialize;
 
-use super::change::{Changed, by, changed};
+use super::change::{Changed, by_unless_dry, changed};
 use super::change_jobs::items;
 use super::place::Place;
 use crate::access::Caller;
@@ -66,9 +66,8 @@ pub(super) async fn cancel_runs(
 ) -> Answer<Response> {
     let (job, which) = (place.job()?, body.runs()?);
     let operations = &place.namespace.operations;
-    if body.dry_run {
+    let Some(by) = by_unless_dry(&caller, body.reason.as_deref(), body.dry_run)? else {
         return Ok(changed(operations.preview_cancel(&job, &which).await?));
-    }
-    let by = by(&caller, body.reason.as_deref().unwrap_or_default())?;
+    };
     Ok(changed(operations.cancel(&job, &which, &by).await?))
 }

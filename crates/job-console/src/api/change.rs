@@ -38,6 +38,15 @@ pub(super) fn by(caller: &Caller, reason: &str) -> Answer<By> {
     })
 }
 
+/// Returns the author and the reason of a change; `None` for a dry run, which needs no reason.
+pub(super) fn by_unless_dry(
+    caller: &Caller,
+    reason: Option<&str>,
+    dry_run: bool,
+) -> Answer<Option<By>> {
+    if dry_run { Ok(None) } else { Ok(Some(by(caller, reason.unwrap_or_default())?)) }
+}
+
 /// Maximum wait of a change. The server's limit on the answers to changes is longer.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(600);
 

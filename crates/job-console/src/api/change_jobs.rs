@@ -16,6 +16,7 @@ use sharding::ShardingItem;
 use super::change::{Changed, answer, by, changed, wait};
 use super::place::{Live, Place};
 use crate::access::Caller;
+use crate::audit_copy;
 use crate::problem::{Answer, Problem};
 
 /// A request of runs.
@@ -238,5 +239,7 @@ pub(super) async fn remove_job(
     let (by, job) = (by(&caller, &body.reason)?, place.job()?);
     let how = if body.even_if_alive { Removal::EvenIfAlive } else { Removal::UnlessAlive };
     let operations = &place.namespace.operations;
-    Ok(changed(operations.remove_job(&job, &body.confirmation, how, &by).await?))
+    let report = operations.remove_job(&job, &body.confirmation, how, &by).await?;
+    audit_copy::remember(&place.namespace, &report).await;
+    Ok(changed(report))
 }

@@ -3,13 +3,14 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Json};
-use operations::{DrainMode, Drained, Scope, ServerPattern};
+use operations::{DrainMode, Drained, DrainedServer, Scope};
 use serde::Deserialize;
 
 use super::change::{Changed, Reason, answer, by, changed, wait};
 use super::place::Place;
 use crate::access::Caller;
 use crate::problem::{Answer, Problem};
+use crate::selection::servers_of_all_jobs;
 
 macro_rules! changes {
     ($($(#[doc = $doc:literal])* $name:ident, $path:tt, $scope:ident, $method:ident;)*) => {
@@ -119,10 +120,8 @@ pub(super) async fn remove_servers(
     Extension(caller): Extension<Caller>,
     Json(body): Json<ServersRemoval>,
 ) -> Answer<Response> {
-    let pattern = ServerPattern::parse(&body.servers).map_err(|valid| {
-        Problem::invalid(format!("servers is {:?}; valid is {valid}", body.servers))
-    })?;
-    let (scope, operations) = (Scope::matching(None, pattern), &place.namespace.operations);
+    let scope = servers_of_all_jobs(&body.servers).map_err(Problem::invalid)?;
+    let operations = &place.namespace.operations;
     let report = if body.dry_run {
         operations.preview_removal_of_servers(&scope).await?
     } else {
@@ -130,8 +129,7 @@ pub(super) async fn remove_servers(
         operations.remove_servers(&scope, &by).await?
     };
     if report.is_empty() {
-        let detail = format!("no job knows a server that matches {:?}", body.servers);
-        return Err(Problem::new(StatusCode::NOT_FOUND, "no-such-server", detail));
+        return Err(no_such_server(&body.servers));
     }
     Ok(changed(report))
 }
@@ -168,6 +166,15 @@ pub(super) struct DrainRequest {
     reason: String,
 }
 
+impl DrainRequest {
+    fn mode(&self) -> DrainMode {
+        match self.mode {
+            None | Some(Mode::Disable) => DrainMode::Disable,
+            Some(Mode::Pause) => DrainMode::Pause,
+        }
+    }
+}
+
 fn default_wait() -> u64 {
     30
 }
@@ -197,12 +204,40 @@ pub(super) async fn drain_server(
     Json(body): Json<DrainRequest>,
 ) -> Answer<Response> {
     let by = by(&caller, &body.reason)?;
-    let wait = wait(body.wait_seconds)?;
-    let mode = match body.mode {
-        None | Some(Mode::Disable) => DrainMode::Disable,
-        Some(Mode::Pause) => DrainMode::Pause,
-    };
+    let (mode, wait) = (body.mode(), wait(body.wait_seconds)?);
     let (job, server) = (place.job()?, place.server()?);
     let drained = place.namespace.operations.drain(&job, &server, mode, &by, wait).await?;
     Ok(answer(!drained.report.failed.is_empty(), drained))
+}
+
+/// Disables or pauses a server for all jobs that know it, and waits until the runs of all have
+/// ended.
+///
+/// The wait is that of all jobs together. At its end the answer lists the remaining items of each
+/// job, and the server stays as it is.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/servers/{server}/drain",
+    request_body = DrainRequest,
+    responses((
+        status = 200, description = "The effects and the remaining items", body = DrainedServer,
+    )),
+)]
+pub(super) async fn drain_server_of_all_jobs(
+    place: Place,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<DrainRequest>,
+) -> Answer<Response> {
+    let by = by(&caller, &body.reason)?;
+    let (mode, wait, server) = (body.mode(), wait(body.wait_seconds)?, place.server()?);
+    let drained = place.namespace.operations.drain_server(&server, mode, &by, wait).await?;
+    if drained.report.is_empty() {
+        return Err(no_such_server(server.as_str()));
+    }
+    Ok(answer(!drained.report.failed.is_empty(), drained))
+}
+
+fn no_such_server(text: &str) -> Problem {
+    let detail = format!("no job knows a server that matches {text:?}");
+    Problem::new(StatusCode::NOT_FOUND, "no-such-server", detail)
 }

@@ -1,7 +1,8 @@
 //! The typed fields of a configuration.
 
-use coordination::{CatchUp, JobConfig, MaxTimeDiff, ServerTtl};
+use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff, ServerTtl, StartRate};
 use serde::{Deserialize, Deserializer, Serialize};
+use sharding::PlacementRules;
 
 use crate::problem::{Answer, Problem};
 
@@ -12,8 +13,8 @@ use crate::problem::{Answer, Problem};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ConfigFields {
-    /// Rules of the fires, such as `0 0/5 * * * ?` or `@every 90s`; null for a job that runs on
-    /// request only.
+    /// Rules of the fires, such as `0 0/5 * * * ?`, `@every 90s` or `@after 5m`; null for a job
+    /// that runs on request only.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "0 0/5 * * * ?")]
     cron: Option<Option<String>>,
@@ -69,14 +70,26 @@ pub(super) struct ConfigFields {
     /// ` all` after it if disabled and paused servers are removed, too.
     #[schema(example = "1d")]
     server_ttl: Option<String>,
+    /// Maximum number of items that run at the same time on all instances; null without a limit.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    cluster_concurrency: Option<Option<u32>>,
+    /// Runs that begin in any period on all instances, such as `10 in 1m`; null without a limit.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "10 in 1m")]
+    start_rate: Option<Option<String>>,
     /// Bounds of the catch-up; null if missed fires are not caught up.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CatchUpFields>)]
     catch_up: Option<Option<CatchUpFields>>,
     /// True if items stay with their owners when instances join or leave.
     static_sharding: Option<bool>,
-    /// Name of the sharding strategy; empty is average allocation.
+    /// Name of the sharding strategy. Empty is `PLACEMENT` if the request creates the job, and
+    /// average allocation otherwise.
     strategy: Option<String>,
+    /// Rules for the placement of the items, one a line or between semicolons.
+    #[schema(example = "require disk=ssd; pin 0 server=10.0.0.7")]
+    placement: Option<String>,
     /// Description of the job.
     description: Option<String>,
     /// True if servers are disabled when they join.
@@ -127,9 +140,12 @@ impl ConfigFields {
             max_time_diff: Some(config.max_time_diff.to_string()),
             reconcile_interval_minutes: Some(config.reconcile_interval_minutes),
             server_ttl: Some(config.server_ttl.to_string()),
+            cluster_concurrency: Some(config.cluster_concurrency),
+            start_rate: Some(config.start_rate.map(|rate| rate.to_string())),
             catch_up: Some(config.catch_up.map(catch_up)),
             static_sharding: Some(config.static_sharding),
             strategy: Some(config.strategy.clone()),
+            placement: Some(config.placement.to_string()),
             description: Some(config.description.clone()),
             disabled: Some(config.disabled),
             overwrite: Some(config.overwrite),
@@ -140,6 +156,9 @@ impl ConfigFields {
     pub(super) fn apply(self, config: &mut JobConfig) -> Answer<()> {
         let max_time_diff = self.max_time_diff.as_deref().map(max_time_diff).transpose()?;
         let server_ttl = self.server_ttl.as_deref().map(server_ttl).transpose()?;
+        let placement = self.placement.as_deref().map(placement).transpose()?;
+        let start_rate = self.start_rate.map(|rate| rate.as_deref().map(start_rate).transpose());
+        let start_rate = start_rate.transpose()?;
         let catch_up = |fields: CatchUpFields| CatchUp {
             window_seconds: fields.window_seconds,
             max: fields.max,
@@ -161,9 +180,12 @@ impl ConfigFields {
         set(&mut config.max_time_diff, max_time_diff);
         set(&mut config.reconcile_interval_minutes, self.reconcile_interval_minutes);
         set(&mut config.server_ttl, server_ttl);
+        set(&mut config.cluster_concurrency, self.cluster_concurrency);
+        set(&mut config.start_rate, start_rate);
         set(&mut config.catch_up, self.catch_up.map(|bounds| bounds.map(catch_up)));
         set(&mut config.static_sharding, self.static_sharding);
         set(&mut config.strategy, self.strategy);
+        set(&mut config.placement, placement);
         set(&mut config.description, self.description);
         set(&mut config.disabled, self.disabled);
         set(&mut config.overwrite, self.overwrite);
@@ -182,9 +204,20 @@ fn set<T>(field: &mut T, given: Option<T>) {
     }
 }
 
+fn placement(text: &str) -> Answer<PlacementRules> {
+    let invalid = |error| Problem::invalid(InvalidConfig::placement(&error).to_string());
+    PlacementRules::parse(text).map_err(invalid)
+}
+
 fn server_ttl(text: &str) -> Answer<ServerTtl> {
     ServerTtl::parse(text).ok_or_else(|| {
         Problem::invalid(format!("server_ttl is {text:?}; valid is {}", ServerTtl::VALID))
+    })
+}
+
+fn start_rate(text: &str) -> Answer<StartRate> {
+    StartRate::parse(text).ok_or_else(|| {
+        Problem::invalid(format!("start_rate is {text:?}; valid is {}", StartRate::VALID))
     })
 }
 
@@ -221,10 +254,13 @@ mod tests {
         (config.failover, config.misfire) = (true, false);
         config.max_time_diff = MaxTimeDiff::Seconds(5);
         config.server_ttl = ServerTtl::All(5_400);
+        config.cluster_concurrency = Some(4);
+        config.start_rate = StartRate::parse("10 in 1m");
         config.reconcile_interval_minutes = 7;
         config.catch_up = Some(CatchUp { window_seconds: 60, max: 2 });
         (config.static_sharding, config.disabled, config.overwrite) = (true, true, true);
         config.strategy = "odevity".to_owned();
+        config.placement = PlacementRules::parse("require a=b").unwrap();
         config.description = "d".to_owned();
         config
     }

@@ -12,7 +12,7 @@ use operations::{Error, JobSnapshot, Updated};
 use reg_center::Revision;
 use serde::{Deserialize, Serialize};
 
-use super::change::{Changed, answer, by, changed};
+use super::change::{Changed, answer, by, by_unless_dry, changed};
 use super::config_fields::ConfigFields;
 use super::place::{Live, Place};
 use crate::access::{Caller, Permission};
@@ -72,9 +72,12 @@ pub(super) struct ConfigurationUpdate {
     fields: Option<ConfigFields>,
     /// A whole document as ElasticJob stores it.
     document: Option<String>,
-    /// Reason, recorded with the change.
+    /// True to change nothing, and to return the fields that would change.
+    #[serde(default)]
+    dry_run: bool,
+    /// Reason, recorded with the change; required without `dry_run`.
     #[schema(min_length = 1, max_length = 512)]
-    reason: String,
+    reason: Option<String>,
 }
 
 /// Replaces the configuration of a job if it still has the revision in `If-Match`.
@@ -102,8 +105,8 @@ pub(super) async fn update_configuration(
     headers: HeaderMap,
     Json(body): Json<ConfigurationUpdate>,
 ) -> Answer<Response> {
-    let (by, job) = (by(&caller, &body.reason)?, place.job()?);
-    let expected = expected(&headers)?;
+    let by = by_unless_dry(&caller, body.reason.as_deref(), body.dry_run)?;
+    let (job, expected) = (place.job()?, expected(&headers)?);
     let operations = &place.namespace.operations;
     let wanted = match (body.fields, body.document) {
         (Some(fields), None) => {
@@ -122,7 +125,10 @@ pub(super) async fn update_configuration(
         }
         (Some(_), Some(_)) | (None, None) => return Err(either()),
     };
-    let updated = operations.update_config(&wanted, expected, &by).await?;
+    let updated = match by {
+        Some(by) => operations.update_config(&wanted, expected, &by).await?,
+        None => operations.preview_update(&wanted, expected).await?,
+    };
     Ok(answer(!updated.report.failed.is_empty(), updated))
 }
 

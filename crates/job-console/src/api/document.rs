@@ -17,6 +17,8 @@ fn path_parameter(name: &str) -> Value {
         "instance" => {
             ("Instance id, such as 10.0.0.7@-@4123", json!({ "type": "string", "minLength": 1 }))
         }
+        "backfill" => ("Id of the backfill", json!({ "type": "string", "minLength": 1 })),
+        "request" => ("Id of the request of runs", json!({ "type": "string", "minLength": 1 })),
         "item" => ("Item number", json!({ "type": "integer", "minimum": 0, "maximum": 99_999 })),
         // A test checks that each parameter is described.
         _ => ("", json!({ "type": "string" })),
@@ -74,9 +76,34 @@ fn headers(is_change: bool) -> Vec<Value> {
     })]
 }
 
+/// Ways in which a request names its caller, as the document shows them.
+#[derive(Debug)]
+pub(crate) struct Signing<'a> {
+    /// Path below which the console is mounted, without a slash at the end.
+    pub(crate) prefix: &'a str,
+    /// True if callers of this machine need no sign-in.
+    pub(crate) is_open: bool,
+    /// Name of the cookie of a session.
+    pub(crate) cookie: String,
+}
+
 /// Returns the complete document.
-pub(super) fn complete(document: &OpenApi) -> Value {
+pub(super) fn complete(document: &OpenApi, signing: &Signing<'_>) -> Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
+    document["servers"] = json!([{ "url": format!("{}/", signing.prefix) }]);
+    document["components"]["securitySchemes"] = json!({
+        "token": { "type": "http", "scheme": "bearer", "description": "Token of the tokens file" },
+        "session": {
+            "type": "apiKey", "in": "cookie", "name": signing.cookie,
+            "description": "Session of a user who has signed in at the page of the console; with \
+                            HTTPS, the name begins with __Host-",
+        },
+    });
+    let mut security = vec![json!({ "token": [] }), json!({ "session": [] })];
+    if signing.is_open {
+        security.push(json!({}));
+    }
+    document["security"] = Value::Array(security);
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
     for (path, operations) in paths.into_iter().flatten() {
         for (method, operation) in operations.as_object_mut().into_iter().flatten() {

@@ -2,14 +2,14 @@
 
 use axum::extract::Query;
 use axum::response::Response;
-use coordination::{ServerIp, instance_id};
+use coordination::{InvalidConfig, ServerIp, instance_id};
 use jiff::Timestamp;
 use operations::{
-    MovePlan, WhatIf, WhyNot, exclusion_at, next_fires, plan_moves, schedule_of,
-    why_item_not_running, why_not_running,
+    MovePlan, WhatIf, WhyNot, exclusion_at, plan_moves, schedule_of, why_item_not_running,
+    why_not_running,
 };
 use serde::{Deserialize, Serialize};
-use sharding::{InstanceId, StrategyRegistry};
+use sharding::{InstanceId, InvalidPlacement, PlacementRules, StrategyRegistry};
 use trigger::Zone;
 
 use super::place::Live;
@@ -145,7 +145,7 @@ pub(super) async fn list_next_fires(
             (name, zone)
         }
     };
-    let found = move || (next_fires(&config, after, count as usize), exclusion_at(&config, after));
+    let found = move || (job.next_fires(after, count as usize), exclusion_at(&config, after));
     let (fires, exclusion) = scan(found).await?;
     let exclusion = exclusion.map(|it| ExcludedUntil { reason: it.reason, until: it.until });
     let local = |at: Timestamp| {
@@ -185,6 +185,12 @@ pub(super) struct PlanQuery {
     sharding_total_count: Option<u32>,
     /// New strategy.
     strategy: Option<String>,
+    /// New placement rules, one a line or between semicolons.
+    #[param(example = "require disk=ssd")]
+    placement: Option<String>,
+    /// Weight, zone and labels of the instances that would join.
+    #[param(example = "weight=2 zone=a disk=ssd")]
+    joining: Option<String>,
 }
 
 /// Shows the items that would move if instances, servers or the configuration changed.
@@ -221,6 +227,15 @@ fn what_if(query: PlanQuery) -> Answer<WhatIf> {
     what_if.enable = servers(query.enable)?;
     what_if.total_count = query.sharding_total_count;
     what_if.strategy = query.strategy;
+    let rules = query.placement.as_deref().map(PlacementRules::parse);
+    what_if.placement = rules
+        .transpose()
+        .map_err(|error| Problem::invalid(InvalidConfig::placement(&error).to_string()))?;
+    let joining = query.joining.as_deref().map(str::parse);
+    what_if.joining = joining
+        .transpose()
+        .map_err(|error: InvalidPlacement| Problem::invalid(format!("joining: {error}")))?
+        .unwrap_or_default();
     Ok(what_if)
 }
 

@@ -7,7 +7,7 @@ use coordination::{FormerConfig, RecordError};
 use operations::{Error, FieldChange, JobSnapshot, Updated, differences};
 use serde::{Deserialize, Serialize};
 
-use super::change::{answer, by};
+use super::change::{answer, by_unless_dry};
 use super::configuration::expected;
 use super::place::{Live, Place};
 use crate::access::{Caller, Permission};
@@ -113,9 +113,12 @@ pub(super) struct Restoration {
     /// Number of the configuration in the list of the revision in `If-Match`: 1 was replaced last.
     #[schema(minimum = 1, example = 1)]
     index: u32,
-    /// Reason, recorded with the change.
+    /// True to change nothing, and to return the fields that would change.
+    #[serde(default)]
+    dry_run: bool,
+    /// Reason, recorded with the change; required without `dry_run`.
     #[schema(min_length = 1, max_length = 512)]
-    reason: String,
+    reason: Option<String>,
 }
 
 /// Replaces the configuration of a job by a former one, if it still has the revision in `If-Match`.
@@ -143,8 +146,8 @@ pub(super) async fn restore_configuration(
     headers: HeaderMap,
     Json(body): Json<Restoration>,
 ) -> Answer<Response> {
-    let (by, job) = (by(&caller, &body.reason)?, place.job()?);
-    let expected = expected(&headers)?;
+    let by = by_unless_dry(&caller, body.reason.as_deref(), body.dry_run)?;
+    let (job, expected) = (place.job()?, expected(&headers)?);
     let operations = &place.namespace.operations;
     let snapshot = operations.job(&job).await?;
     // The number is one of the list that belongs to this revision.
@@ -161,6 +164,9 @@ pub(super) async fn restore_configuration(
         };
         Problem::invalid(format!("index is {}; {valid}", body.index))
     })?;
-    let updated = operations.restore_config(&job, wanted, expected, &by).await?;
+    let updated = match by {
+        Some(by) => operations.restore_config(&job, wanted, expected, &by).await?,
+        None => operations.preview_update(&snapshot.restored(wanted)?, expected).await?,
+    };
     Ok(answer(!updated.report.failed.is_empty(), updated))
 }

@@ -5,9 +5,10 @@ use axum::extract::Query;
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use job_history::{
-    DropRecord, Error, EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History,
-    InvalidCursor,
+    AuditQuery, DropRecord, Error, EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord,
+    History, InvalidCursor, StoredAudit,
 };
+use operations::Recorded;
 use serde::{Deserialize, Serialize};
 use sharding::{InstanceId, ShardingItem};
 
@@ -18,10 +19,11 @@ use crate::problem::{Answer, Problem};
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
+        if matches!(error, Error::InvalidOption { .. }) {
+            return Self::invalid(error.to_string());
+        }
         let status = if error.is_retryable() {
             StatusCode::SERVICE_UNAVAILABLE
-        } else if matches!(error, Error::InvalidOption { .. }) {
-            StatusCode::BAD_REQUEST
         } else {
             StatusCode::BAD_GATEWAY
         };
@@ -316,6 +318,55 @@ pub(super) async fn list_events(
     let page = history.events(&conditions, limit(given)?, after.transpose()?.as_ref()).await?;
     let next = page.next.map(|next| to_cursor(&next.to_string()));
     Ok(Json(Page { rows: page.events.into_iter().map(EventDetail::from).collect(), next }))
+}
+
+/// Conditions and page of audited changes.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct StoredAuditQuery {
+    /// Name of the job, which may be removed since.
+    job: Option<String>,
+    /// Earliest time.
+    #[param(value_type = Option<String>, format = DateTime)]
+    from: Option<Timestamp>,
+    /// Exclusive end.
+    #[param(value_type = Option<String>, format = DateTime)]
+    until: Option<Timestamp>,
+    /// Maximum number of rows.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<u32>,
+    /// Value of `next` in the page before.
+    cursor: Option<String>,
+}
+
+/// Lists audited changes of the history, the latest first, also of removed jobs.
+#[utoipa::path(
+    get,
+    path = "/api/v1/namespaces/{namespace}/history/audit",
+    params(StoredAuditQuery),
+    responses((status = 200, description = "A page of audit records", body = Page<Recorded>)),
+)]
+pub(super) async fn list_stored_audit(
+    place: Place,
+    Query(query): Query<StoredAuditQuery>,
+) -> Answer<Json<Page<Recorded>>> {
+    let StoredAuditQuery { job, from, until, limit: given, cursor } = query;
+    let mut conditions = AuditQuery::default();
+    if let Some(job) = job {
+        conditions = conditions.job(job);
+    }
+    if let Some(from) = from {
+        conditions = conditions.from(from);
+    }
+    if let Some(until) = until {
+        conditions = conditions.until(until);
+    }
+    let after = cursor.map(|text| Ok::<_, Problem>(from_cursor::<String>(&text)?.parse()?));
+    let history = history(&place.namespace)?;
+    let page = history.audit(&conditions, limit(given)?, after.transpose()?.as_ref()).await?;
+    let next = page.next.map(|next| to_cursor(&next.to_string()));
+    let recorded = |found: StoredAudit| Recorded { job: found.job, record: found.record };
+    Ok(Json(Page { rows: page.records.into_iter().map(recorded).collect(), next }))
 }
 
 /// Interval of dropped records.

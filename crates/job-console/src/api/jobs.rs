@@ -7,6 +7,7 @@ use axum::extract::Query;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use coordination::{JobName, ServerIp, server_of};
+use jiff::Timestamp;
 use operations::{
     JobBrief, JobLine, JobList, JobSnapshot, JobState, LiveNamespace, job_brief_since,
 };
@@ -17,6 +18,7 @@ use super::place::Live;
 use super::scan;
 use crate::namespaces::is_on_server;
 use crate::problem::{Answer, Problem};
+use crate::statuses::{has_status, words};
 
 /// Condition for jobs. A job must meet all fields that are given.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
@@ -25,8 +27,8 @@ pub(super) struct JobFilter {
     /// Text that the name contains, in any case.
     #[schema(example = "report")]
     pub(super) text: Option<String>,
-    /// State of the job.
-    #[schema(value_type = Option<JobState>)]
+    /// State of the job, or its status as the page of jobs shows it.
+    #[schema(value_type = Option<StatusWord>)]
     pub(super) status: Option<String>,
     /// Label of the job.
     pub(super) label: Option<String>,
@@ -37,10 +39,40 @@ pub(super) struct JobFilter {
     pub(super) server: Option<String>,
 }
 
+/// State of a job, or the status that the page of jobs shows for it.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+#[expect(dead_code, reason = "only the schema is used")]
+enum StatusWord {
+    Ok,
+    Failing,
+    Resharding,
+    Paused,
+    Disabled,
+    NoInstance,
+    Crashed,
+    /// Shown status: an item has not started its run in time.
+    Late,
+    /// Shown status: the configuration cannot be read.
+    Invalid,
+    /// Shown status: some servers with live instances are paused.
+    PartlyPaused,
+    /// The job needs attention for any reason.
+    Attention,
+}
+
+/// A checked status.
+#[derive(Clone, Copy)]
+enum Status {
+    Is(JobState),
+    /// A word of the page of jobs that is no state.
+    Shown(&'static str),
+}
+
 /// A checked condition.
 pub(super) struct JobMatcher {
     text: Option<String>,
-    status: Option<JobState>,
+    status: Option<Status>,
     label: Option<String>,
     template: Option<String>,
     server: Option<ServerIp>,
@@ -49,7 +81,7 @@ pub(super) struct JobMatcher {
 impl JobFilter {
     /// Checks the values.
     pub(super) fn matcher(self) -> Answer<JobMatcher> {
-        let status = self.status.map(|word| state_of(&word)).transpose()?;
+        let status = self.status.map(|word| status_of(&word)).transpose()?;
         let server = self.server.map(|ip| ServerIp::new(&ip)).transpose();
         let server = server.map_err(operations::Error::from)?;
         let text = self.text.map(|text| text.to_lowercase());
@@ -57,7 +89,7 @@ impl JobFilter {
     }
 }
 
-fn state_of(word: &str) -> Answer<JobState> {
+fn status_of(word: &str) -> Answer<Status> {
     let all = [
         JobState::Ok,
         JobState::Failing,
@@ -67,8 +99,12 @@ fn state_of(word: &str) -> Answer<JobState> {
         JobState::NoInstance,
         JobState::Crashed,
     ];
-    all.into_iter().find(|state| state.as_str() == word).ok_or_else(|| {
-        let valid: Vec<&str> = all.iter().map(|state| state.as_str()).collect();
+    let is_state = |word: &str| all.iter().any(|state| state.as_str() == word);
+    let mut shown = words().filter(|word| !is_state(word));
+    let state = all.into_iter().find(|state| state.as_str() == word).map(Status::Is);
+    state.or_else(|| shown.find(|one| *one == word).map(Status::Shown)).ok_or_else(|| {
+        let states = all.iter().map(|state| state.as_str());
+        let valid: Vec<&str> = states.chain(words().filter(|word| !is_state(word))).collect();
         Problem::invalid(format!("status is {word:?}; valid is one of {}", valid.join(", ")))
     })
 }
@@ -80,9 +116,10 @@ impl JobMatcher {
         live: &'a LiveNamespace,
         list: &'a JobList,
     ) -> impl Iterator<Item = &'a JobLine> {
+        let now_ms = Timestamp::now().as_millisecond();
         // The cheap conditions come first.
         list.jobs().iter().filter(move |job| {
-            self.matches(job)
+            self.matches(job, now_ms)
                 && self.server.as_ref().is_none_or(|ip| {
                     let name = JobName::new(&job.job_name).ok();
                     name.and_then(|name| live.job(&name)).is_some_and(|job| is_on_server(&job, ip))
@@ -98,11 +135,15 @@ impl JobMatcher {
     }
 
     /// Checks all conditions but the one for the server.
-    fn matches(&self, job: &JobBrief) -> bool {
+    fn matches(&self, job: &JobLine, now_ms: i64) -> bool {
         let has_text = |text: &String| job.job_name.to_lowercase().contains(text);
         let is_wanted =
             |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
-        self.status.is_none_or(|status| job.status == status)
+        let has_status = |status| match status {
+            Status::Is(state) => job.status == state,
+            Status::Shown(word) => has_status(job, word, now_ms),
+        };
+        self.status.is_none_or(has_status)
             && is_wanted(&self.label, &job.label)
             && is_wanted(&self.template, &job.template)
             && self.text.as_ref().is_none_or(has_text)
@@ -115,8 +156,8 @@ impl JobMatcher {
 pub(super) struct JobsQuery {
     /// Text that the name contains, in any case.
     text: Option<String>,
-    /// State of the job.
-    #[param(value_type = Option<JobState>)]
+    /// State of the job, or its status as the page of jobs shows it.
+    #[param(value_type = Option<StatusWord>)]
     status: Option<String>,
     /// Label of the job.
     label: Option<String>,
@@ -185,6 +226,12 @@ pub(super) struct JobInstance {
     pub(super) leads: bool,
     /// Number of items that the instance owns.
     pub(super) owned_items: usize,
+    /// Weight, zone and labels, as `key=value`; empty at the defaults.
+    #[schema(example = "weight=2 zone=a disk=ssd")]
+    pub(super) attributes: String,
+    /// Condition of the job's placement rules that excludes the instance.
+    #[schema(example = "disk=ssd")]
+    pub(super) unmet: Option<String>,
 }
 
 /// A server of a job.
@@ -256,6 +303,8 @@ pub(super) fn instances(job: &JobSnapshot) -> Vec<JobInstance> {
         draining: view.is_draining(id),
         leads: view.leader() == Some(id),
         owned_items: view.items_of(id).count(),
+        attributes: view.attributes_of(id).unwrap_or_default().to_string(),
+        unmet: view.unmet_condition(id).map(ToString::to_string),
     };
     view.instances().map(instance).collect()
 }

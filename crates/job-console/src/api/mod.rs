@@ -7,6 +7,7 @@
 mod alerts;
 mod apply;
 mod audit;
+mod backfill;
 mod bulk;
 #[cfg(test)]
 mod caller_tests;
@@ -27,9 +28,11 @@ mod items;
 mod jobs;
 mod namespaces;
 mod nodes;
+mod output;
 mod paging;
 mod place;
 mod refusals;
+mod requests;
 mod servers;
 mod transfer;
 mod verification;
@@ -39,6 +42,7 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Json, Router, middleware};
 use serde::Deserialize;
+use serde_json::json;
 use utoipa::OpenApi as _;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::UtoipaMethodRouterExt as _;
@@ -50,7 +54,9 @@ use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
 use crate::server::MAX_BODY_BYTES;
 pub(crate) use change::MAX_WAIT;
+pub(crate) use document::Signing;
 pub(crate) use events::EventHub;
+pub(crate) use verification::verdicts;
 
 /// Head of the API's document. The routes add their parts to it.
 #[derive(utoipa::OpenApi)]
@@ -98,16 +104,20 @@ fn reads(routes: Routes) -> Routes {
         .api(VIEW, routes!(explain::explain_item))
         .api(VIEW, routes!(explain::list_next_fires))
         .api(VIEW, routes!(explain::plan_job))
+        .api(VIEW, routes!(backfill::list_backfills))
         .api(VIEW, routes!(audit::list_job_audit))
         .api(VIEW, routes!(audit::list_audit))
         .api(VIEW, routes!(nodes::list_nodes))
         .api(VIEW, routes!(doctor::examine_job))
         .api(VIEW, routes!(doctor::examine_all))
         .api(VIEW, routes!(change_jobs::preview_removal))
+        .api(VIEW, routes!(requests::get_request))
         .api(VIEW, routes!(history::list_fires))
         .api(VIEW, routes!(history::count_fires))
         .api(VIEW, routes!(history::list_events))
         .api(VIEW, routes!(history::list_drops))
+        .api(VIEW, routes!(output::list_output))
+        .api(VIEW, routes!(history::list_stored_audit))
         .api(VIEW, routes!(verification::verify_job))
         .api(VIEW, routes!(alerts::list_alerts))
         .api(VIEW, routes!(events::stream_changes))
@@ -124,6 +134,8 @@ fn changes(routes: Routes) -> Routes {
         .api(Configure, routes!(former::restore_configuration))
         .api(Run, routes!(change_jobs::run_job))
         .api(Run, routes!(change_jobs::rerun_failed))
+        .api(Run, routes!(backfill::request_backfill))
+        .api(Cancel, routes!(backfill::cancel_backfill))
         .api(Cancel, routes!(cancel::cancel_runs))
         .api(Pause, routes!(change_servers::pause_job))
         .api(Pause, routes!(change_servers::resume_job))
@@ -147,6 +159,7 @@ fn changes(routes: Routes) -> Routes {
         .api(Disable, routes!(change_servers::disable_server_of_job))
         .api(Disable, routes!(change_servers::enable_server_of_job))
         .api(Drain, routes!(change_servers::drain_server))
+        .api(Drain, routes!(change_servers::drain_server_of_all_jobs))
         .api(ShutDown, routes!(change_servers::shut_down_server_of_job))
         .api(Remove, routes!(change_servers::remove_server_of_job))
         .api(Silence, routes!(alerts::silence_expectation))
@@ -171,11 +184,22 @@ fn bulk_changes(routes: Routes) -> Routes {
         .api_per_job(Import, apply)
 }
 
-/// Adds the route of the document, which needs no permission because it has no data, and the layers
-/// of all routes of the API.
-pub(crate) fn finish(router: Router<Shared>, document: &OpenApi) -> Router<Shared> {
-    let document = Json(document::complete(document));
-    let router = router.route("/api/v1/openapi.json", get(async || document));
+/// Adds the routes of the document and of the start, which need no permission because they have no
+/// data, and the layers of all routes of the API.
+pub(crate) fn finish(
+    router: Router<Shared>,
+    document: &OpenApi,
+    signing: &Signing<'_>,
+) -> Router<Shared> {
+    let document = Json(document::complete(document, signing));
+    let path = |rest: &str| format!("{}/api/v1{rest}", signing.prefix);
+    let start = Json(json!({
+        "document": path("/openapi.json"),
+        "namespaces": path("/namespaces"),
+    }));
+    let router = router
+        .route("/api/v1", get(async || start))
+        .route("/api/v1/openapi.json", get(async || document));
     router.layer(middleware::from_fn(refusals::as_problems))
 }
 

@@ -60,6 +60,16 @@ impl Place {
         InstanceId::new(value_of(&self.names, "instance"))
     }
 
+    /// Returns the id of a request of runs.
+    pub(super) fn request(&self) -> &str {
+        value_of(&self.names, "request")
+    }
+
+    /// Returns the id of the backfill that the path names.
+    pub(super) fn backfill(&self) -> &str {
+        value_of(&self.names, "backfill")
+    }
+
     pub(super) fn item(&self) -> Answer<ShardingItem> {
         let text = value_of(&self.names, "item");
         let number = text.parse::<u32>().ok();

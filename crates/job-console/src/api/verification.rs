@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::Query;
 use axum::http::StatusCode;
 use jiff::Timestamp;
-use job_history::{Error, JudgedFire, UnjudgedPeriod, Verdict, Verification, VerifyQuery};
+use job_history::{JudgedFire, UnjudgedPeriod, Verdict, Verification, VerifyQuery};
 use serde::{Deserialize, Serialize};
 
 use super::history::{DropDetail, FireDetail, history};
@@ -39,16 +39,15 @@ impl VerificationQuery {
     fn checked(&self, now: Timestamp) -> Answer<VerifyQuery> {
         let until = self.until.unwrap_or(now);
         let query = VerifyQuery::new(self.from, until).limit(limit(self.limit)?);
-        let query = match &self.verdict {
+        Ok(match &self.verdict {
             Some(words) => query.verdicts(verdicts(words)?),
             None => query,
-        };
-        query.check(now).map_err(refused)?;
-        Ok(query)
+        })
     }
 }
 
-fn verdicts(words: &str) -> Answer<Vec<Verdict>> {
+/// Parses verdicts that are separated by commas.
+pub(crate) fn verdicts(words: &str) -> Answer<Vec<Verdict>> {
     let verdict = |word: &str| {
         Verdict::of_word(word).ok_or_else(|| {
             let valid = Verdict::ALL.map(Verdict::as_str).join(", ");
@@ -61,7 +60,7 @@ fn verdicts(words: &str) -> Answer<Vec<Verdict>> {
 /// Number of fires of items by verdict.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct VerdictNumbers {
-    /// Run once.
+    /// One run is completed, or ended as interrupted or cancelled.
     run: u64,
     /// Two runs are completed.
     run_twice: u64,
@@ -177,11 +176,5 @@ pub(super) async fn verify_job(
             format!("the history has not answered within {DEADLINE:?}; choose a shorter period");
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "history", detail)
     })?;
-    Ok(Json(found.map_err(refused)?.into()))
-}
-
-/// Returns the problem of a parameter, or of the store.
-fn refused(error: Error) -> Problem {
-    let is_parameter = matches!(error, Error::InvalidOption { .. });
-    if is_parameter { Problem::invalid(error.to_string()) } else { error.into() }
+    Ok(Json(found?.into()))
 }

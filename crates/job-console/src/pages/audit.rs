@@ -1,22 +1,36 @@
 //! Audit: who changed what, when and why, the latest first.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use coordination::AuditRecord;
+use job_history::StoredAudit;
 use maud::{Markup, html};
 
 use super::cx::Cx;
+use super::history::Past;
 use super::shell::{Body, Section};
 use super::summary::moment;
 use super::view::Snapshots;
-use super::widgets::{Column, PAGE, empty, live_table, page_number, pager, search_field};
+use super::widgets::{
+    Column, PAGE, effect_text, empty, history_fault, live_table, page_number, pager, search_field,
+};
 
-pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots) -> Body {
+pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Body {
     let lang = cx.lang();
     let (who, job) = (cx.address.value("who"), cx.address.value("job"));
     let of_jobs = jobs.configured().filter(|one| job.is_none_or(|job| one.job().as_str() == job));
-    let mut records: Vec<(&str, &AuditRecord)> = of_jobs
-        .flat_map(|job| job.audit().map(move |record| (job.job().as_str(), record)))
+    let of_registry = of_jobs.flat_map(|job| {
+        let name = job.job().as_str();
+        job.audit().map(move |record| (name, record))
+    });
+    let stored: &[StoredAudit] = if let Past::Audited(stored) = past { stored } else { &[] };
+    let of_history = stored.iter().map(|found| (found.job.as_str(), &found.record));
+    // Those of the registry come first: the same change of the history is then left out.
+    let mut seen = BTreeSet::new();
+    let mut records: Vec<(&str, &AuditRecord)> = of_registry
+        .chain(of_history)
+        .filter(|(job, record)| seen.insert((*job, record.id.as_str())))
         .filter(|(_, record)| who.is_none_or(|who| record.who == who))
         .collect();
     records.sort_by_key(|(job, record)| (Reverse(record.at_ms), *job));
@@ -29,6 +43,8 @@ pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots) -> Body {
             (cx.live("found", &html! { p.dim { (lang.found(total)) } }))
         }
         p.sub { (lang.audit_hint()) }
+        @if matches!(past, Past::Audited(_)) { p.sub { (lang.audit_of_history()) } }
+        @if let Past::Failed(fault) = past { (history_fault(cx, fault)) }
         (filters(cx))
         section.card aria-label=(lang.audit()) {
             @if rows.is_empty() {
@@ -75,8 +91,8 @@ fn row(cx: &Cx<'_>, job: &str, record: &AuditRecord) -> (String, Markup) {
             td { (cx.lang().audited_act(&record.act)) }
             th scope="row" { a href=(cx.job(job)) { (job) } }
             td.text {
-                (record.target)
-                @if !record.what.is_empty() { div.dim lang="en" { (record.what) } }
+                (cx.lang().audited_targets(&record.target))
+                @if !record.what.is_empty() { div.dim { (effect_text(cx, &record.what)) } }
             }
             td.text { (record.why) }
         }

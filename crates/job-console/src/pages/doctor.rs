@@ -3,14 +3,13 @@
 use std::cmp::Reverse;
 
 use maud::{Markup, html};
-use operations::{Finding, Severity};
+use operations::{Finding, Fix, Severity};
 
 use super::cx::Cx;
 use super::query::encoded;
 use super::repair::link;
 use super::shell::{Body, Section};
-use super::time::with_times;
-use super::widgets::{PAGE, empty, page_number, pager, pill};
+use super::widgets::{PAGE, empty, page_number, pager, pill, translated};
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {
     let lang = cx.lang();
@@ -100,7 +99,7 @@ fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
                 @if let Some(kind) = lang.finding_kind(finding.code) { (kind) " " }
                 code { (finding.code) }
                 @if let Some(fault) = finding.fault { " " span.dim { (fault) } }
-                div lang="en" { (with_times(cx, zone, &finding.text)) }
+                div { (translated(cx, zone, lang.finding_text(&finding.text), &finding.text)) }
             }
             td.text {
                 @if let Some(node) = &finding.node {
@@ -112,12 +111,22 @@ fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
             td.text {
                 @match &finding.fix {
                     Some(fix) => {
-                        div lang="en" { (fix) }
+                        div { (steps(cx, fix)) }
                         (link(cx, finding))
                     },
                     None => { span.dim { (lang.no_repair()) } },
                 }
             }
+        }
+    }
+}
+
+/// Returns the steps of a repair in one line.
+fn steps(cx: &Cx<'_>, fix: &Fix) -> Markup {
+    html! {
+        @for (n, step) in fix.steps().iter().enumerate() {
+            @if n > 0 { (cx.lang().semicolon()) }
+            (super::repair::step(cx, &step.to_string()))
         }
     }
 }

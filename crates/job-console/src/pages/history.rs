@@ -7,16 +7,20 @@ use std::time::Duration;
 
 use coordination::JobName;
 use jiff::{SignedDuration, Timestamp};
-use job_history::{DropRecord, FireOutcome, FirePage, FireQuery, FireRecord, History};
+use job_history::{
+    AuditQuery, DropRecord, FireOutcome, FirePage, FireQuery, FireRecord, History, OutputQuery,
+    OutputRecord, StoredAudit,
+};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::job::verification::{self, Verified};
 use super::query::Address;
-use super::timeline::Recorded;
+use super::timeline::{Recorded, time};
 use super::view::{Tab, View};
 use super::widgets::{FAILURES, outcome_class};
 use crate::namespaces::Namespace;
+use crate::problem::Answer;
 
 /// Deadline of an answer of the history. The page is shown without it afterwards.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -24,6 +28,10 @@ const DEADLINE: Duration = Duration::from_secs(2);
 const VERIFY_DEADLINE: Duration = Duration::from_secs(30);
 /// Number of rows that a page of runs is made of.
 const ROWS: u32 = 500;
+/// Number of lines of output that a page shows.
+const LINES: u32 = 300;
+/// Number of audited changes of the history that a page shows.
+const AUDITED: u32 = 1_000;
 
 /// Answer of the history for a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +55,8 @@ pub(crate) enum Past {
     Jobs(Arc<JobRuns>),
     /// Entries of the timeline.
     Timeline(Recorded),
+    /// The latest audited changes, also of removed jobs.
+    Audited(Vec<StoredAudit>),
     /// Verdicts about the fires of a period.
     Verified(Verified),
     /// The page shows nothing of the past.
@@ -86,6 +96,16 @@ pub(crate) struct JobFires {
     /// True if the only fire has more items than rows that a page is made of.
     pub(crate) is_cut: bool,
     pub(crate) dropped: Option<Dropped>,
+    /// Output of the run that the address names.
+    pub(crate) output: Option<RunOutput>,
+}
+
+/// The last lines of the output of an item for a fire.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RunOutput {
+    pub(crate) lines: Vec<OutputRecord>,
+    /// True if there are earlier lines.
+    pub(crate) has_earlier: bool,
 }
 
 /// Records that processes dropped because they could not store them in time.
@@ -126,7 +146,7 @@ impl From<FirePage> for JobFires {
         if whole > 0 {
             rows.truncate(whole);
         }
-        Self { is_cut: has_older && whole == 0, rows, has_older, dropped: None }
+        Self { is_cut: has_older && whole == 0, rows, has_older, dropped: None, output: None }
     }
 }
 
@@ -148,6 +168,7 @@ impl Past {
                     Ok(Self::Fires(fires_of(history, job.as_str(), address).await?))
                 }
                 View::Timeline(filter) => Ok(Self::Timeline(Recorded::of(history, filter).await?)),
+                View::Audit => Ok(Self::Audited(audited(history, address).await?)),
                 View::Job(job, Tab::Verification) => {
                     verified(namespace, history, job, address, now).await
                 }
@@ -159,7 +180,6 @@ impl Past {
                 | View::Server(_)
                 | View::Alerts
                 | View::Doctor
-                | View::Audit
                 | View::Registry(_)
                 | View::About => Ok(Self::Unasked),
             }
@@ -185,23 +205,55 @@ async fn verified(
     Ok(Past::Verified(verification::ask(history, &snapshot, address, now).await?))
 }
 
-/// Returns the question for the runs of a job, limited by the address of the page.
-fn of_job(job: &str, address: &Address) -> FireQuery {
-    let mut query = FireQuery::default().job(job);
-    if let Some(item) = address.number("item").and_then(|item| u32::try_from(item).ok()) {
-        query = query.item(sharding::ShardingItem::new(item));
+async fn audited(history: &History, address: &Address) -> job_history::Result<Vec<StoredAudit>> {
+    let mut query = AuditQuery::default();
+    if let Some(job) = address.value("job") {
+        query = query.job(job);
     }
-    if let Some(outcome) = address.value("outcome") {
-        query = query.outcome(FireOutcome::new(outcome));
-    }
-    match until_of(address) {
-        Some(until) => query.until(until),
-        None => query,
-    }
+    Ok(history.audit(&query, AUDITED, None).await?.records)
 }
 
-fn until_of(address: &Address) -> Option<Timestamp> {
-    address.value("until")?.parse().ok()
+/// Conditions for the runs of a job, as the address has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RunsFilter {
+    item: Option<u32>,
+    outcome: Option<String>,
+    from: Option<Timestamp>,
+    /// Exclusive end.
+    until: Option<Timestamp>,
+}
+
+impl RunsFilter {
+    pub(crate) fn of(address: &Address) -> Answer<Self> {
+        address.one_of("outcome", FireOutcome::words())?;
+        address.at_least("item", 0)?;
+        // A fire that is not among the runs has no details.
+        time(address, "fire")?;
+        Ok(Self {
+            item: address.number("item").and_then(|item| u32::try_from(item).ok()),
+            outcome: address.value("outcome").map(str::to_owned),
+            from: time(address, "from")?,
+            until: time(address, "until")?,
+        })
+    }
+
+    /// Returns the question for the runs of a job.
+    fn query(&self, job: &str) -> FireQuery {
+        let mut query = FireQuery::default().job(job);
+        if let Some(item) = self.item {
+            query = query.item(sharding::ShardingItem::new(item));
+        }
+        if let Some(outcome) = &self.outcome {
+            query = query.outcome(FireOutcome::new(outcome));
+        }
+        if let Some(from) = self.from {
+            query = query.from(from);
+        }
+        match self.until {
+            Some(until) => query.until(until),
+            None => query,
+        }
+    }
 }
 
 async fn fires_of(
@@ -209,10 +261,30 @@ async fn fires_of(
     job: &str,
     address: &Address,
 ) -> job_history::Result<JobFires> {
-    let fires = JobFires::from(history.fires(&of_job(job, address), ROWS, None).await?);
+    // `View::at` has checked the address.
+    let filter = RunsFilter::of(address).unwrap_or_default();
+    let fires = JobFires::from(history.fires(&filter.query(job), ROWS, None).await?);
     // Earlier gaps are shown beside the earlier fires.
     let from = fires.rows.last().filter(|_| fires.has_older).map(|row| row.fire);
-    Ok(JobFires { dropped: Dropped::of(history, from, until_of(address)).await?, ..fires })
+    let dropped = Dropped::of(history, from.max(filter.from), filter.until).await?;
+    Ok(JobFires { dropped, output: output_of(history, job, address).await?, ..fires })
+}
+
+/// Returns the fire and the item whose output the address names.
+pub(crate) fn named_run(address: &Address) -> Option<(Timestamp, u32)> {
+    let fire = address.value("fire")?.parse().ok()?;
+    Some((fire, address.number("output").and_then(|item| u32::try_from(item).ok())?))
+}
+
+async fn output_of(
+    history: &History,
+    job: &str,
+    address: &Address,
+) -> job_history::Result<Option<RunOutput>> {
+    let Some((fire, item)) = named_run(address) else { return Ok(None) };
+    let query = OutputQuery::of_fire(job, fire).item(sharding::ShardingItem::new(item));
+    let page = history.last_output(&query, LINES, None).await?;
+    Ok(Some(RunOutput { lines: page.lines, has_earlier: page.has_more }))
 }
 
 /// The last answer for the runs of the last 24 hours by job.

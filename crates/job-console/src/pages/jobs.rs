@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use coordination::{JobName, ServerIp};
 use maud::{Markup, html};
-use operations::{Attention, JobLine, JobSnapshot, JobState};
+use operations::{JobLine, JobSnapshot};
 
 use super::bulk;
+use super::configure::create;
 use super::cx::Cx;
 use super::history::Past;
-use super::query::encoded;
+use super::query::{Address, encoded};
 use super::request::PageRequest;
 use super::shell::{Body, Section};
 use super::summary::moment;
@@ -19,23 +20,9 @@ use super::widgets::{
     PAGE, empty, history_fault, job_state, numbers, page_number, pager, search_field,
 };
 use crate::namespaces::is_on_server;
+use crate::problem::Answer;
 use crate::selection::Selection;
-
-/// Word of the filter for all jobs that need attention.
-const ATTENTION: &str = "ATTENTION";
-/// Words of the filter, each with the status that the rows of its jobs show.
-const STATUSES: [(&str, Option<Attention>, JobState); 10] = [
-    ("OK", None, JobState::Ok),
-    ("FAILING", Some(Attention::Failing), JobState::Failing),
-    ("CRASHED", Some(Attention::Crashed), JobState::Crashed),
-    ("INVALID", Some(Attention::InvalidConfig), JobState::Ok),
-    ("LATE", Some(Attention::Late), JobState::Ok),
-    ("RESHARDING", Some(Attention::Resharding), JobState::Resharding),
-    ("PAUSED", Some(Attention::Paused), JobState::Paused),
-    ("PARTLY_PAUSED", Some(Attention::PartlyPaused), JobState::Ok),
-    ("DISABLED", None, JobState::Disabled),
-    ("NO_INSTANCE", Some(Attention::NoInstance), JobState::NoInstance),
-];
+use crate::statuses::{ATTENTION, STATUSES, has_status, shown, words};
 
 /// Columns by which the list can be sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,13 +34,16 @@ enum Order {
 }
 
 impl Order {
+    const WORDS: [(&str, Self); 4] = [
+        ("name", Self::Name),
+        ("status", Self::Status),
+        ("next", Self::NextFire),
+        ("instances", Self::Instances),
+    ];
+
     fn of(word: &str) -> Self {
-        match word {
-            "status" => Self::Status,
-            "next" => Self::NextFire,
-            "instances" => Self::Instances,
-            _ => Self::Name,
-        }
+        let found = Self::WORDS.iter().find(|(known, _)| *known == word);
+        found.map_or(Self::Name, |(_, order)| *order)
     }
 
     /// Sorts jobs, which are in the order of their names, and stay so among equals.
@@ -77,6 +67,12 @@ impl Order {
             Self::Instances => jobs.sort_by_key(|job| Reverse(job.instance_count)),
         }
     }
+}
+
+/// Checks the filters of an address.
+pub(super) fn check(address: &Address) -> Answer<()> {
+    address.one_of("sort", Order::WORDS.map(|(word, _)| word))?;
+    address.one_of("status", words())
 }
 
 /// Returns true if a job has the text in its name, description, template or schedule.
@@ -107,24 +103,12 @@ fn filtered<'a>(cx: &'a Cx<'_>) -> Vec<&'a JobLine> {
     jobs.filter(is_on).collect()
 }
 
-/// Returns the word of the status that the row of a job shows, and whether the job needs attention.
-fn shown(cx: &Cx<'_>, job: &JobLine) -> (&'static str, bool) {
-    let attention = job.attention(cx.now.as_millisecond());
-    let of_attention = STATUSES.iter().find(|(_, one, _)| attention.is_some() && *one == attention);
-    let word = of_attention.map_or(job.status.as_str(), |(word, ..)| word);
-    (word, attention.is_some())
-}
-
-fn has_status(cx: &Cx<'_>, job: &JobLine, status: &str) -> bool {
-    let (word, is_urgent) = shown(cx, job);
-    word == status || (status == ATTENTION && is_urgent)
-}
-
 /// Returns the names of the jobs that meet all filters of the address, in their order.
 fn matching(cx: &Cx<'_>) -> Vec<JobName> {
     let status = cx.address.value("status");
     let jobs = filtered(cx).into_iter();
-    let jobs = jobs.filter(|job| status.is_none_or(|status| has_status(cx, job, status)));
+    let jobs = jobs
+        .filter(|job| status.is_none_or(|status| has_status(job, status, cx.now.as_millisecond())));
     jobs.filter_map(|job| JobName::new(&job.job_name).ok()).collect()
 }
 
@@ -143,7 +127,7 @@ pub(super) fn page(cx: &Cx<'_>, past: &Past) -> Body {
     let mut found: Vec<&JobLine> = candidates
         .iter()
         .copied()
-        .filter(|job| status.is_none_or(|status| has_status(cx, job, status)))
+        .filter(|job| status.is_none_or(|status| has_status(job, status, cx.now.as_millisecond())))
         .collect();
     order.sort(cx, &mut found);
     let (total, number) = (found.len(), page_number(cx, found.len()));
@@ -154,6 +138,7 @@ pub(super) fn page(cx: &Cx<'_>, past: &Past) -> Body {
             h1 { (lang.jobs()) }
             (cx.live("found", &html! { p.dim { (lang.found(total)) } }))
             span.grow {}
+            (create::link(cx))
             (cx.live("bulk", &bulk::menu(cx, total)))
         }
         (filters(cx))
@@ -201,7 +186,7 @@ fn filters(cx: &Cx<'_>) -> Markup {
 /// Returns the numbers of jobs by status, each a link to these jobs.
 fn states(cx: &Cx<'_>, jobs: &[&JobLine]) -> Markup {
     let lang = cx.lang();
-    let shown: Vec<_> = jobs.iter().map(|job| shown(cx, job)).collect();
+    let shown: Vec<_> = jobs.iter().map(|job| shown(job, cx.now.as_millisecond())).collect();
     let urgent = shown.iter().filter(|(_, is_urgent)| *is_urgent).count();
     let all = [("", lang.all(), jobs.len()), (ATTENTION, lang.needs_attention(), urgent)];
     let statuses = STATUSES.map(|(word, attention, state)| {

@@ -1,8 +1,9 @@
 //! Languages, and the macro of the message catalogue.
 
 /// Language of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Lang {
+    #[default]
     English,
     Chinese,
 }

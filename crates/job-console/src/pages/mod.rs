@@ -72,6 +72,7 @@ use view::View;
 pub(crate) use assets::{Asset, ICON, STYLE};
 pub(crate) use error_page::problems_as_pages;
 pub(crate) use history::LastDay;
+pub(crate) use locale::Lang;
 pub(crate) use stream::Streams;
 
 /// Pages that a viewer may see, below the root of the console.
@@ -179,6 +180,11 @@ impl Asked {
             fragments: RefCell::default(),
         }
     }
+}
+
+/// Returns the language of a reader, by the address, the cookie, or the headers, in this order.
+pub(crate) fn language_of(uri: &Uri, headers: &HeaderMap) -> Lang {
+    Prefs::of(&Address::of(uri), headers).lang
 }
 
 /// Returns a document as a response. [`protect`](crate::access::protect) adds the headers that

@@ -10,7 +10,6 @@ use maud::{Markup, html};
 use operations::{JobSnapshot, Recorded, item_briefs};
 
 use super::cx::Cx;
-use super::job::request::Asked;
 use super::query::{Address, encoded};
 use super::reasons::sentence;
 use super::shell::{Body, Section};
@@ -18,6 +17,7 @@ use super::summary::moment;
 use super::view::Snapshots;
 use super::widgets::{Column, PAGE, empty, live_table, page_number, pager};
 use crate::problem::{Answer, Problem};
+use crate::requests::Asked;
 
 /// The operation, as the address has it.
 #[derive(Clone, Debug, PartialEq, Eq)]

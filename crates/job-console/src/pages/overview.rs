@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use job_history::FireRecord;
 use maud::{Markup, html};
-use operations::{Attention, JobLine, JobState, WhyNot, next_fires, why_not_running};
+use operations::{Attention, JobLine, JobState, WhyNot, why_not_running};
 
 use super::cx::Cx;
 use super::history::{Past, Runs};
@@ -13,7 +13,8 @@ use super::reasons;
 use super::shell::{Body, Section};
 use super::summary::{Since, late, moment};
 use super::widgets::{
-    attention_class, empty, history_fault, history_gap, outcome_class, pill, since,
+    attention_class, empty, history_fault, history_gap, outcome_class, pill, reason_of_outcome,
+    since,
 };
 
 /// Maximum number of listed jobs that need attention, and of those that fail at times. The list of
@@ -202,8 +203,7 @@ fn upcoming<'a>(cx: &'a Cx<'_>) -> Vec<(Timestamp, &'a JobLine)> {
             cx.summary.list.get(name.as_str()).filter(|line| line.status.fire_need().is_none());
         let Some(line) = line else { continue };
         let snapshot = cx.snapshot(name.as_str());
-        let config = snapshot.as_ref().and_then(|job| job.config());
-        let of_job = config.and_then(|config| next_fires(config, cx.now, FIRES).ok());
+        let of_job = snapshot.as_ref().and_then(|job| job.next_fires(cx.now, FIRES).ok());
         fires.extend(of_job.unwrap_or_default().into_iter().map(|fire| (fire, line)));
     }
     fires.sort_by(|(a, one), (b, two)| a.cmp(b).then_with(|| one.job_name.cmp(&two.job_name)));
@@ -240,7 +240,12 @@ fn day(cx: &Cx<'_>, past: &Past) -> Markup {
             (outcomes(cx, counts))
             @if failed.is_empty() { p.dim { (lang.no_failures()) } } @else { (failures(cx, failed)) }
         },
-        Past::Fires(_) | Past::Jobs(_) | Past::Timeline(_) | Past::Verified(_) | Past::Unasked => {
+        Past::Fires(_)
+        | Past::Jobs(_)
+        | Past::Timeline(_)
+        | Past::Verified(_)
+        | Past::Audited(_)
+        | Past::Unasked => {
             html! {}
         }
     }
@@ -279,11 +284,11 @@ fn failures(cx: &Cx<'_>, failed: &[FireRecord]) -> Markup {
                             td.nowrap { (cx.when(fire.fire, zone_of(cx, &fire.job))) }
                             th scope="row" { a href={ (cx.job(&fire.job)) "/runs" } { (fire.job) } }
                             td.num { (fire.item) }
+                            @let word = fire.outcome.as_str();
                             td {
-                                @let word = fire.outcome.as_str();
                                 (pill(outcome_class(word), &lang.outcome(word)))
                             }
-                            td.text { (fire.reason.as_deref().unwrap_or_default()) }
+                            td.text { (reason_of_outcome(cx, word, fire.reason.as_deref())) }
                         }
                     }
                 }

@@ -5,6 +5,7 @@ use axum::http::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::prefs::NAMES;
+use crate::problem::{Answer, Problem};
 
 /// Characters that a path segment and a query value keep.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -38,9 +39,40 @@ impl Address {
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
+    /// Returns true if the query has the key, even without a value.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.query.iter().any(|(key, _)| key == name)
+    }
+
     /// Returns a number in the query, if it is one.
     pub(crate) fn number(&self, name: &str) -> Option<usize> {
         self.value(name)?.parse().ok()
+    }
+
+    /// Checks that a parameter is absent or one of some words.
+    pub(crate) fn one_of(
+        &self,
+        name: &str,
+        words: impl IntoIterator<Item = &'static str>,
+    ) -> Answer<()> {
+        let Some(found) = self.value(name) else { return Ok(()) };
+        let words: Vec<_> = words.into_iter().collect();
+        if words.contains(&found) {
+            return Ok(());
+        }
+        let valid = words.join(", ");
+        Err(Problem::invalid(format!("{name} is {found:?}; valid is one of {valid}")))
+    }
+
+    /// Checks that a parameter is absent or a number that is not smaller than `least`.
+    pub(crate) fn at_least(&self, name: &str, least: usize) -> Answer<()> {
+        match (self.value(name), self.number(name)) {
+            (Some(found), number) if number.is_none_or(|number| number < least) => {
+                let detail = format!("{name} is {found:?}; valid is a number from {least} on");
+                Err(Problem::invalid(detail))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn segments(&self) -> Vec<&str> {

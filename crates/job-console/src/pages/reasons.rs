@@ -29,12 +29,15 @@ pub(crate) fn reason(cx: &Cx<'_>, zone: Option<&str>, why: &WhyNot) -> Markup {
         (lang, WhyNot::NextFireMissed { at_ms, unless }) => {
             html! { (lang.fire_missed_unless(*unless)) " " (at(cx, *at_ms, zone)) }
         }
+        (lang, WhyNot::WaitsForRate { rate, at_ms }) => {
+            html! { (lang.rate_reached(rate)) " " (at(cx, *at_ms, zone)) }
+        }
         (lang, WhyNot::Gap { items, first_ms, until_ms, count }) => html! {
             (lang.fires_not_run(*count, items.len()))
             " (" (at(cx, *first_ms, zone)) " – " (at(cx, *until_ms, zone)) ")"
         },
         (lang, WhyNot::Excluded { exclusion, until_ms }) => html! {
-            (lang.excluded()) (exclusion)
+            (lang.excluded()) (lang.colon()) (exclusion)
             @if let Some(until) = until_ms { " " (lang.until()) " " (at(cx, *until, zone)) }
         },
         (lang, WhyNot::Late { item, due_ms, runs }) => html! {
@@ -89,14 +92,14 @@ fn held_back(
     effect: Option<&str>,
 ) -> Markup {
     let lang = cx.lang();
-    let is_one = changes.len() == 1;
+    let is_listed = changes.len() > 1;
     let more = changes.len().saturating_sub(MAX_CHANGES);
     html! {
         (begin)
-        @if !is_one { (lang.colon()) }
+        @if is_listed { (lang.colon()) }
         @for (n, (by, servers)) in changes.iter().take(MAX_CHANGES).enumerate() {
             @if n > 0 { (lang.semicolon()) }
-            @if !is_one { (servers.join(", ")) }
+            @if is_listed { (servers.join(", ")) }
             @if let Some(record) = by {
                 " " (lang.by(&record.who)) " " (at(cx, record.at_ms, zone)) (lang.colon()) (record.why)
             }
@@ -199,6 +202,14 @@ fn chinese(why: &WhyNot) -> Option<String> {
         WhyNot::ItemDisabled { said: Some(said) } => {
             format!("该分片已禁用（{}）", Lang::Chinese.held_back(said))
         }
+        WhyNot::ItemsDisabled { items } => {
+            let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+            format!("已禁用的分片：{}", items.join("、"))
+        }
+        WhyNot::OrphanedItems { items } => {
+            let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+            format!("运行下列分片的实例已离开，其运行等待接管：{}", items.join("、"))
+        }
         WhyNot::NoOwner => "该分片没有所有者".to_owned(),
         WhyNot::OwnerGone { owner } => format!("该分片的所有者 {owner} 已离开"),
         WhyNot::OwnerHeldBack { owner, server } => {
@@ -206,6 +217,14 @@ fn chinese(why: &WhyNot) -> Option<String> {
         }
         WhyNot::Runs { holder, .. } => {
             format!("{} 正在运行该分片", holder.as_deref().unwrap_or("某实例"))
+        }
+        WhyNot::WaitsForPlace { holder, limit, waiting, .. } => {
+            format!(
+                "{waiting} 个运行在 {holder} 的进程中等待名额：该进程的所有作业最多同时运行 {limit} 个"
+            )
+        }
+        WhyNot::WaitsForPermit { limit, held, taken } => {
+            format!("等待该作业的许可（集群上限 {limit}，已占用 {taken}）：{}", held.join("；"))
         }
         WhyNot::Cancelled { by, why, .. } => {
             format!("{by} 已取消其运行：{why}；由其持有者或主节点结束")
@@ -224,12 +243,18 @@ fn chinese(why: &WhyNot) -> Option<String> {
             format!("分片 {item} 的记录已结算未来的触发，更早的触发不会启动；请在诊断页查看")
         }
         WhyNot::PendingMove { to } => format!("该分片将尽快移至 {to}"),
+        WhyNot::Backfilling { id, done, total, by, waits } => {
+            let waits =
+                if *waits { "；等待作业受监控且没有 Java 实例参与" } else { "" };
+            format!("{by} 请求的补跑 {id} 正在进行：已完成 {total} 次触发中的 {done} 次{waits}")
+        }
         WhyNot::Failing { items, of, failure } => {
             let last = failure.as_ref().map(|text| format!("；最近的原因：{text}"));
             let last = last.unwrap_or_default();
             format!("{of} 个分片中有 {} 个上次运行失败{last}", items.len())
         }
         WhyNot::WaitsForFire { .. } | WhyNot::NextFire { .. } => return None,
+        WhyNot::WaitsForRate { .. } => return None,
         WhyNot::NextFireMissed { .. } | WhyNot::Gap { .. } => return None,
         _ => return None,
     })

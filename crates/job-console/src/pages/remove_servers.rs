@@ -4,17 +4,19 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use operations::{Report, Scope, ServerPattern};
+use operations::{Entry, Report, Scope};
 
 use super::act::{entries, is_done, result};
 use super::configure::preview::confirmation;
 use super::cx::Cx;
-use super::request::{Fault, Form, PageRequest, field};
-use super::shell::{Body, Section};
+use super::locale::Lang;
+use super::request::{Again, Form, PageRequest, field};
+use super::shell::Section;
 use crate::access::Permission;
 use crate::bulk::digest;
 use crate::problem::Answer;
 use crate::routes::Routes;
+use crate::selection::servers_of_all_jobs;
 
 const PATH: &str = "/n/{namespace}/servers/removal";
 
@@ -69,34 +71,28 @@ async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
     if is_done(&report) {
         return Ok(request.lead_to_changed("servers", report.done.len()));
     }
-    let title = |cx: &Cx<'_>| cx.lang().remove_servers();
-    Ok(respond(&request, StatusCode::OK, |cx| result(cx, &title(cx), &report, "servers")))
+    Ok(respond(&request, StatusCode::OK, |cx| {
+        result(cx, &cx.lang().remove_servers(), &report, "servers")
+    }))
 }
 
 /// Returns the servers that the address means, or the fault of the pattern; no fault if the address
 /// has no pattern.
 fn pattern(request: &PageRequest) -> Result<Scope, Option<String>> {
-    let text = request.asked.address.value("servers").ok_or(None)?.trim();
-    let pattern = ServerPattern::parse(text)
-        .map_err(|valid| Some(format!("servers is {text:?}; valid is {valid}")))?;
-    Ok(Scope::matching(None, pattern))
+    let text = request.asked.address.value("servers").ok_or(None)?;
+    servers_of_all_jobs(text).map_err(Some)
 }
 
 async fn expected(request: &PageRequest, scope: &Scope) -> Answer<Report> {
     Ok(request.namespace.operations.preview_removal_of_servers(scope).await?)
 }
 
-/// Returns the digest of the expected effects, so that only those servers are removed that the
-/// reader has seen.
+/// Returns the digest of the expected effects. If they have changed since the preview, it is shown
+/// again.
 fn digest_of(expected: &Report) -> String {
-    let lines = expected.done.iter().map(|entry| format!("{} {}", entry.job, entry.target));
+    let line = |it: &Entry| format!("{} {} {}", it.job, it.target, it.what);
+    let lines = expected.done.iter().map(line);
     digest("remove-servers", lines)
-}
-
-/// Why the preview is shown again.
-enum Again {
-    Changed,
-    Faulty(Fault),
 }
 
 fn respond(
@@ -104,13 +100,7 @@ fn respond(
     status: StatusCode,
     main: impl FnOnce(&Cx<'_>) -> Markup,
 ) -> Response {
-    request.respond(status, |cx| Body {
-        title: cx.lang().remove_servers(),
-        crumbs: vec![(cx.lang().servers(), cx.here("servers"))],
-        section: Section::Servers,
-        main: main(cx),
-        is_live: false,
-    })
+    request.respond_below(Section::Servers, status, Lang::remove_servers, main)
 }
 
 fn form(request: &PageRequest, fault: Option<&str>) -> Response {
@@ -124,7 +114,7 @@ fn form(request: &PageRequest, fault: Option<&str>) -> Response {
                 form.act action=(cx.here("servers/removal")) {
                     div.field {
                         label for="removal-servers" { (lang.address_or_pattern()) }
-                        input #removal-servers name="servers" type="text" maxlength="64" required
+                        input #removal-servers name="servers" type="text" maxlength="45" required
                             autocomplete="off" spellcheck="false"
                             value=(cx.address.value("servers").unwrap_or_default())
                             aria-invalid=[fault.map(|_| "true")]
@@ -149,17 +139,14 @@ fn preview(
     expected: &Report,
     again: Option<Again>,
 ) -> Response {
-    let fault = match &again {
-        Some(Again::Faulty(fault)) => Some(fault),
-        Some(Again::Changed) | None => None,
-    };
+    let fault = again.as_ref().and_then(Again::fault);
     let has_effect = !expected.done.is_empty();
     respond(request, status, |cx| {
         let lang = cx.lang();
         html! {
             section.card aria-labelledby="removal-title" {
                 h1 #removal-title {
-                    (lang.remove_servers()) ": " (cx.address.value("servers").unwrap_or_default())
+                    (lang.remove_servers()) (lang.colon()) (cx.address.value("servers").unwrap_or_default())
                 }
                 @if matches!(again, Some(Again::Changed)) {
                     p.why role="alert" { b { (lang.plan_has_changed()) } }

@@ -9,9 +9,11 @@ use operations::{Finding, Fix};
 use super::act::result;
 use super::configure::preview::confirmation;
 use super::cx::Cx;
+use super::locale::Lang;
 use super::query::encoded;
-use super::request::{Fault, Form, PageRequest, field};
-use super::shell::{Body, Section};
+use super::request::{Again, Form, PageRequest, field};
+use super::shell::Section;
+use super::widgets::translated;
 use crate::access::Permission;
 use crate::bulk::digest;
 use crate::findings::finding;
@@ -57,6 +59,11 @@ fn found(request: &PageRequest) -> Answer<Finding> {
     finding(&job, code, asked.address.value("node"), namespace.operations.present())
 }
 
+/// Returns a step of a repair.
+pub(super) fn step(cx: &Cx<'_>, text: &str) -> Markup {
+    translated(cx, None, cx.lang().step_of_repair(text), text)
+}
+
 /// Returns the digest of the steps, so that only those are applied that the reader has seen.
 fn digest_of(finding: &Finding) -> String {
     let steps = finding.fix.iter().flat_map(Fix::steps).map(ToString::to_string);
@@ -69,16 +76,13 @@ fn shown(
     status: StatusCode,
     again: Option<Again>,
 ) -> Response {
-    let fault = match &again {
-        Some(Again::Faulty(fault)) => Some(fault),
-        Some(Again::Changed) | None => None,
-    };
-    page(request, status, |cx| {
+    let fault = again.as_ref().and_then(Again::fault);
+    request.respond_below(Section::Doctor, status, Lang::repair, |cx| {
         let lang = cx.lang();
         html! {
             section #act-form.card aria-labelledby="act-title" {
                 h1 #act-title { (lang.repair()) (cx.lang().colon()) (finding.job) }
-                p { code { (finding.code) } " " span lang="en" { (finding.text) } }
+                p { code { (finding.code) } " " (translated(cx, None, lang.finding_text(&finding.text), &finding.text)) }
                 @if let Some(node) = &finding.node { p.sub { code { (node) } } }
                 @if matches!(again, Some(Again::Changed)) {
                     p.why role="alert" { b { (lang.repair_has_changed()) } }
@@ -87,7 +91,7 @@ fn shown(
                     None => { p.why { b { (lang.no_repair_exists()) } } },
                     Some(fix) => {
                         h2 { (lang.steps_of_transaction()) }
-                        ol { @for step in fix.steps() { li lang="en" { (step) } } }
+                        ol { @for step in fix.steps() { li { (self::step(cx, &step.to_string())) } } }
                     },
                 }
                 form.act method="post" action=(cx.href(&cx.address.text())) {
@@ -100,26 +104,6 @@ fn shown(
                 }
             }
         }
-    })
-}
-
-/// Why the repair is shown again.
-enum Again {
-    Changed,
-    Faulty(Fault),
-}
-
-fn page(
-    request: &PageRequest,
-    status: StatusCode,
-    main: impl FnOnce(&Cx<'_>) -> Markup,
-) -> Response {
-    request.respond(status, |cx| Body {
-        title: cx.lang().repair(),
-        crumbs: vec![(cx.lang().doctor(), cx.here("doctor"))],
-        section: Section::Doctor,
-        main: main(cx),
-        is_live: false,
     })
 }
 
@@ -140,5 +124,6 @@ pub(super) async fn submit(request: PageRequest, Form(fields): Form) -> Answer<R
     if report.has_changed() && report.left.is_empty() && report.failed.is_empty() {
         return Ok(request.lead_to_changed("doctor", report.done.len()));
     }
-    Ok(page(&request, StatusCode::OK, |cx| result(cx, &cx.lang().repair(), &report, "doctor")))
+    let main = |cx: &Cx<'_>| result(cx, &cx.lang().repair(), &report, "doctor");
+    Ok(request.respond_below(Section::Doctor, StatusCode::OK, Lang::repair, main))
 }

@@ -7,11 +7,13 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use coordination::{InvalidConfig, JobName};
+use maud::Markup;
 use operations::{By, Error};
 
 use super::cx::{Age, Cx};
+use super::locale::Lang;
 use super::query::encoded;
-use super::shell::{Body, document};
+use super::shell::{Body, Section, document};
 use super::summary::Summary;
 use super::{Asked, html, see_other};
 use crate::console::Shared;
@@ -51,6 +53,23 @@ impl<S: Send + Sync> FromRequest<S> for Form {
 pub(super) struct Fault {
     pub(super) field: &'static str,
     pub(super) text: String,
+}
+
+/// Why the effects of an operation are shown again instead of being caused.
+pub(super) enum Again {
+    /// They differ from those that the reader has confirmed.
+    Changed,
+    Faulty(Fault),
+}
+
+impl Again {
+    /// Returns the fault of the form, if that is why.
+    pub(super) fn fault(&self) -> Option<&Fault> {
+        match self {
+            Self::Faulty(fault) => Some(fault),
+            Self::Changed => None,
+        }
+    }
 }
 
 impl From<InvalidConfig> for Fault {
@@ -110,6 +129,23 @@ impl PageRequest {
         body: impl FnOnce(&Cx<'_>) -> Body,
     ) -> Response {
         self.with_cx(|cx| html(status, document(cx, &body(cx))))
+    }
+
+    /// Responds with a page below that of a section, which no stream follows.
+    pub(super) fn respond_below(
+        &self,
+        section: Section,
+        status: StatusCode,
+        title: impl FnOnce(Lang) -> String,
+        main: impl FnOnce(&Cx<'_>) -> Markup,
+    ) -> Response {
+        self.respond(status, |cx| Body {
+            title: title(cx.lang()),
+            crumbs: vec![(section.label(cx.lang()), cx.here(section.path()))],
+            section,
+            main: main(cx),
+            is_live: false,
+        })
     }
 
     /// Leads to a page of the namespace.

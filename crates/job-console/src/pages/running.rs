@@ -8,7 +8,9 @@ use super::cx::Cx;
 use super::query::encoded;
 use super::shell::{Body, Section};
 use super::summary::moment;
-use super::widgets::{Column, PAGE, empty, instance, live_table, page_number, pager, pill};
+use super::widgets::{
+    Column, PAGE, empty, instance, live_table, page_number, pager, pill, progress,
+};
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {
     let lang = cx.lang();
@@ -71,6 +73,7 @@ fn row(cx: &Cx<'_>, run: &RunningItem) -> (String, Markup) {
                 @if let Some(source) = item.source.filter(|source| *source != "NORMAL") {
                     " " span.dim { (lang.source(source)) }
                 }
+                @if let Some(reported) = &item.progress { " " (progress(reported)) }
             }
             td.nowrap { @if let Some(began) = began { (cx.time(began, zone)) } }
             td.nowrap { @if let Some(began) = began { (cx.elapsed(began)) } }

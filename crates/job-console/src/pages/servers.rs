@@ -179,11 +179,18 @@ fn last_held_by<'a>(jobs: &'a Snapshots, ip: &ServerIp) -> Option<&'a AuditRecor
     jobs.configured().filter_map(|job| job.held_by(ip)).max_by_key(|record| record.at_ms)
 }
 
+fn running_on_server(job: &JobSnapshot, ip: &ServerIp) -> usize {
+    job.instances_on(ip).map(|id| job.runs_on(id)).sum()
+}
+
 /// Returns the progress of the drain: the runs that it waits for.
 fn drained(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Markup {
-    let is_drained = |job: &&JobSnapshot| job.held_by(ip).is_some_and(|by| by.act == "drain");
-    let running = |job: &JobSnapshot| job.instances_on(ip).map(|id| job.runs_on(id)).sum::<usize>();
-    let running: usize = jobs.configured().filter(is_drained).map(running).sum();
+    // A job whose server was disabled before is part of the drain, too.
+    let is_left = |job: &&JobSnapshot| {
+        job.view().server_state(ip).is_some_and(|state| state != ServerState::Enabled)
+    };
+    let running: usize =
+        jobs.configured().filter(is_left).map(|job| running_on_server(job, ip)).sum();
     html! {
         @if running == 0 { b { (cx.lang().drained()) } } @else { b { (cx.lang().n_still_run(running)) } }
     }
@@ -218,10 +225,8 @@ fn job_row(
 ) -> (String, Markup) {
     let (lang, name) = (cx.lang(), job.job_name.as_str());
     let id = format!("j-{}", encoded(name));
-    let here = snapshot.and_then(|job| {
-        let running = job.instances_on(ip).map(|id| job.runs_on(id)).sum::<usize>();
-        Some((job.view().server_state(ip)?, running))
-    });
+    let here =
+        snapshot.and_then(|job| Some((job.view().server_state(ip)?, running_on_server(job, ip))));
     let link = |permission, word: &str| {
         act(
             cx,
@@ -246,8 +251,11 @@ fn job_row(
                 @match here.map(|(state, _)| state) {
                     Some(ServerState::Enabled) => {
                         (link(Permission::Pause, "pause")) " " (link(Permission::Disable, "disable"))
+                        " " (link(Permission::Drain, "drain"))
                     },
-                    Some(ServerState::Paused) => { (link(Permission::Pause, "resume")) },
+                    Some(ServerState::Paused) => {
+                        (link(Permission::Pause, "resume")) " " (link(Permission::Drain, "drain"))
+                    },
                     Some(ServerState::Disabled) => { (link(Permission::Disable, "enable")) },
                     None => {},
                 }

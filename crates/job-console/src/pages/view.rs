@@ -7,7 +7,7 @@ use coordination::{JobName, ServerIp};
 use operations::{JobSnapshot, LiveNamespace};
 
 use super::cx::Cx;
-use super::history::Past;
+use super::history::{Past, RunsFilter};
 use super::outcome::{self, Outcome};
 use super::query::Address;
 use super::shell::Body;
@@ -74,11 +74,23 @@ impl View {
         let tab = |word: &str| Tab::ALL.into_iter().find(|tab| tab.path() == word);
         let segments = address.segments();
         let rest = segments.get(2..).unwrap_or_default();
+        address.at_least("page", 1)?;
         Ok(match rest {
             [] => Self::Overview,
-            ["jobs"] => Self::Jobs,
-            ["jobs", name] => Self::Job(job(name)?, Tab::Now),
-            ["jobs", name, word] if let Some(tab) = tab(word) => Self::Job(job(name)?, tab),
+            ["jobs"] => {
+                jobs::check(address)?;
+                Self::Jobs
+            }
+            ["jobs", name] => {
+                RunsFilter::of(address)?;
+                Self::Job(job(name)?, Tab::Now)
+            }
+            ["jobs", name, word] if let Some(tab) = tab(word) => {
+                if tab == Tab::Runs {
+                    RunsFilter::of(address)?;
+                }
+                Self::Job(job(name)?, tab)
+            }
             ["outcome"] => Self::Outcome(Outcome::of(address)?),
             ["running"] => Self::Running,
             ["servers"] => Self::Servers,
@@ -163,7 +175,7 @@ impl View {
             Self::Timeline(filter) => Ok(timeline::page(cx, jobs, past, filter)),
             Self::Alerts => Ok(alerts::page(cx)),
             Self::Doctor => Ok(doctor::page(cx)),
-            Self::Audit => Ok(audit::page(cx, jobs)),
+            Self::Audit => Ok(audit::page(cx, jobs, past)),
             Self::Registry(None) => Ok(nodes::list(cx)),
             Self::Registry(Some(name)) => Ok(nodes::page(cx, jobs.one(name)?)),
             Self::About => Ok(about::page(cx)),

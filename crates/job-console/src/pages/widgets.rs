@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
-use operations::{Attention, ItemBrief, ItemState, JobLine, JobState};
+use operations::{Attention, ItemBrief, ItemState, JobLine, JobState, ProgressBrief};
 
 use super::cx::Cx;
 use super::history::Dropped;
@@ -235,9 +235,31 @@ pub(crate) fn act(
 
 /// Returns the effect of a change of a target, or why there is none.
 pub(crate) fn effect_text(cx: &Cx<'_>, text: &str) -> Markup {
-    match cx.lang().effect_of_change(text) {
-        Some(shown) => with_times(cx, None, &shown),
-        None => html! { span lang="en" { (with_times(cx, None, text)) } },
+    translated(cx, None, cx.lang().effect_of_change(text), text)
+}
+
+/// Returns a sentence of another crate: in the language of the reader if it has a translation, and
+/// otherwise as it is written.
+pub(crate) fn translated(
+    cx: &Cx<'_>,
+    zone: Option<&str>,
+    translation: Option<String>,
+    text: &str,
+) -> Markup {
+    match translation {
+        Some(shown) => with_times(cx, zone, &shown),
+        None => html! { span lang="en" { (with_times(cx, zone, text)) } },
+    }
+}
+
+/// Returns the reason of an outcome of the history. Those of failures are texts of the job.
+pub(crate) fn reason_of_outcome(cx: &Cx<'_>, outcome: &str, reason: Option<&str>) -> Markup {
+    match reason {
+        None => html! {},
+        Some(text) => match cx.lang().reason_of_outcome(outcome, text) {
+            Some(shown) => with_times(cx, None, &shown),
+            None => html! { (text) },
+        },
     }
 }
 
@@ -256,6 +278,25 @@ pub(crate) fn bar(class: &str, length: SignedDuration, median: Option<SignedDura
             rect.fill width=(width) height="7" rx="3" {}
             rect.mark x=(mark) width="1" height="7" {}
         }
+    }
+}
+
+/// Returns the progress of a run as a bar, if its total is known, and in words.
+pub(crate) fn progress(reported: &ProgressBrief) -> Markup {
+    let ProgressBrief { done, total, percent, message, .. } = reported;
+    html! {
+        span.dim {
+            @if let Some(percent) = percent {
+                svg.d.run width="50" height="7" viewBox="0 0 50 7" aria-hidden="true" {
+                    rect.track width="50" height="7" rx="3" {}
+                    rect.fill width=(percent / 2) height="7" rx="3" {}
+                }
+                " "
+            }
+            (done) @if let Some(total) = total { " / " (total) }
+            @if let Some(percent) = percent { " · " (percent) " %" }
+        }
+        @if !message.is_empty() { " " span.cut title=(message) { (message) } }
     }
 }
 

@@ -32,6 +32,23 @@ async fn form_signs_in_and_out() {
 }
 
 #[tokio::test]
+async fn page_is_in_the_language_of_the_reader() {
+    let router = router(UsersFile::new().access(), LOCAL);
+    let chinese = ("accept-language", "zh-CN,zh;q=0.9");
+    let page = text(get(&router, "/sign-in", &[chinese]).await).await;
+    for words in [r#"<html lang="zh-CN">"#, "<h1>登录</h1>", "用户名", "密码"] {
+        assert!(page.contains(words), "{page}");
+    }
+    let headers = [FORM[0], FORM[1], FORM[2], chinese];
+    let refused = send(&router, "POST", "/sign-in", &headers, "name=anna&password=wrong").await;
+    assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+    let page = text(refused).await;
+    assert!(page.contains("用户名或密码不正确。"), "{page}");
+    let page = text(get(&router, "/sign-in?lang=en", &[chinese]).await).await;
+    assert!(page.contains("<h1>Sign in</h1>"), "{page}");
+}
+
+#[tokio::test]
 async fn json_signs_in_by_https_with_a_secure_cookie() {
     let router = router(UsersFile::new().access(), [10, 0, 0, 1]);
     let body = format!(r#"{{"name": "anna", "password": {PASSWORD:?}}}"#);

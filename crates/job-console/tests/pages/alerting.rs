@@ -14,7 +14,7 @@ use tower::ServiceExt as _;
 
 use super::lists::create;
 use super::markup::faults;
-use super::world::World;
+use super::world::{World, loaded};
 use crate::support::for_local_browser;
 
 const ALERTS: &str = "/n/orders/alerts";
@@ -50,6 +50,8 @@ async fn api(world: &World, path: &str, body: &str) -> serde_json::Value {
 #[tokio::test]
 async fn namespace_without_a_watcher_says_how_one_is_started() {
     let world = World::empty().await;
+    // The states of watchers are read apart from the jobs.
+    world.until("n/orders/alerts", |page| page.contains("No watcher runs")).await;
     let page = world.get(ALERTS).await.text;
     assert_eq!(faults(&page), [""; 0]);
     for expected in ["No watcher runs", "ejob watch watch.toml", "ejob console --watch watch.toml"]
@@ -121,6 +123,7 @@ async fn end_of_the_watcher_is_shown_and_its_states_are_not() {
     let console = Console::new().namespace("orders", Arc::new(registry.connect()), None).unwrap();
     let console = console.watcher("orders", watcher.view()).unwrap();
     let router = for_local_browser(console.router());
+    loaded(&router).await;
     let get = async |path: &str| {
         let request = Request::get(path).header("host", "localhost").body(Body::empty()).unwrap();
         let answer = router.clone().oneshot(request).await.unwrap();

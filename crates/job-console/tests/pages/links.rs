@@ -97,6 +97,63 @@ async fn chinese_pages_have_chinese_labels() {
     assert!(!page.contains("All is well"));
 }
 
+/// Texts of the jobs and operators of the test.
+const WRITTEN_TEXTS: [&str; 2] = ["failed & gone", "first run"];
+
+/// Returns the sentences of English words that a page has outside of code.
+fn english_sentences(page: &str) -> Vec<String> {
+    let main = page.split("<main").nth(1).expect("the page has a main part");
+    let main = main.split("</main>").next().unwrap_or_default();
+    let mut found = Vec::new();
+    let mut within_code = 0_usize;
+    for part in main.split('<').skip(1) {
+        let (tag, text) = part.split_once('>').unwrap_or((part, ""));
+        let name = tag.split(' ').next().unwrap_or_default();
+        match name {
+            "code" | "pre" => within_code += 1,
+            "/code" | "/pre" => within_code = within_code.saturating_sub(1),
+            _ => {}
+        }
+        let is_word = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase());
+        let words = text.split([' ', ',', '.', ':', ';', '(', ')', '\n']);
+        let mut in_row = 0;
+        for word in words {
+            in_row = if is_word(&word) { in_row + 1 } else { 0 };
+            if in_row == 3 && within_code == 0 {
+                found.push(text.to_owned());
+                break;
+            }
+        }
+    }
+    let is_written = |text: &&String| !WRITTEN_TEXTS.iter().any(|known| text.contains(known));
+    found.iter().filter(is_written).cloned().collect()
+}
+
+#[tokio::test]
+async fn chinese_pages_have_no_english_sentences() {
+    let mut world = World::with_jobs().await;
+    let by = |why: &str| operations::By::new("anna", why).unwrap();
+    let report = coordination::JobName::new("report").unwrap();
+    let operations = world.operations();
+    let item = [sharding::ShardingItem::new(1)].into();
+    operations.disable_items(&report, &item, &by("audit")).await.unwrap();
+    let scope = operations::Scope::of_job(coordination::JobName::new("wide").unwrap());
+    operations.pause(&scope, &by("release")).await.unwrap();
+    world.until("n/orders/audit", |page| page.contains("release")).await;
+    world.router = Router::new().nest(PREFIX, world.router);
+    let pages = crawl(&world, "zh").await;
+    let found: BTreeMap<_, _> = pages
+        .iter()
+        .map(|(address, page)| (address, english_sentences(page)))
+        .filter(|(_, found)| !found.is_empty())
+        .collect();
+    assert!(found.is_empty(), "{found:#?}");
+    assert_eq!(
+        english_sentences("<main><p>the job is late<code>a bc de fg</code></p></main>").len(),
+        1
+    );
+}
+
 #[tokio::test]
 async fn problem_is_a_page_for_a_browser() {
     let world = World::empty().await;
@@ -117,6 +174,28 @@ async fn problem_is_a_page_for_a_browser() {
         let status = world.get(page.join(link).unwrap().path()).await.status;
         assert!(status.is_success() || status.is_redirection(), "{link}: {status}");
     }
+}
+
+#[tokio::test]
+async fn slash_at_the_end_leads_to_the_address_without_it() {
+    let world = World::empty().await;
+    for (path, location) in [
+        ("/n/orders/jobs/", "../jobs"),
+        ("/n/orders/", "../orders"),
+        ("/n/orders/jobs/?q=a%26b", "../jobs?q=a%26b"),
+        ("/api/v1/", "../v1"),
+    ] {
+        let answer = world.get(path).await;
+        assert_eq!(answer.status, StatusCode::PERMANENT_REDIRECT, "{path}");
+        let found = answer.headers["location"].to_str().unwrap().to_owned();
+        assert_eq!(found, location, "{path}");
+        let target = Url::parse("http://console.test").unwrap().join(path).unwrap();
+        let target = target.join(&found).unwrap();
+        let target = &target[url::Position::BeforePath..];
+        assert_eq!(world.get(target).await.status, StatusCode::OK, "{target}");
+    }
+    assert_eq!(world.get("//").await.status, StatusCode::NOT_FOUND);
+    assert_eq!(world.post("/n/orders/jobs/", "").await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

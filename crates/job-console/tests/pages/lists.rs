@@ -49,6 +49,33 @@ async fn list_is_searched_filtered_sorted_and_paged_on_the_server() {
 }
 
 #[tokio::test]
+async fn wrong_filters_are_refused_with_the_valid_values() {
+    let world = World::with_jobs().await;
+    for (path, expected) in [
+        ("jobs?page=abc", "page is &quot;abc&quot;; valid is a number from 1 on"),
+        ("jobs?page=0", "page is &quot;0&quot;"),
+        ("jobs?sort=zzz", "sort is &quot;zzz&quot;; valid is one of name, status, next, instances"),
+        ("jobs?status=GOOD", "status is &quot;GOOD&quot;; valid is one of OK, FAILING"),
+        ("audit?page=-1", "page is &quot;-1&quot;"),
+        ("jobs/report/runs?from=x", "from is &quot;x&quot;; valid is a UTC time such as"),
+        ("jobs/report/runs?until=x", "until is &quot;x&quot;"),
+        ("jobs/report/runs?fire=x", "fire is &quot;x&quot;"),
+        ("jobs/report/runs?outcome=good", "outcome is &quot;good&quot;; valid is one of succeeded"),
+        ("jobs/report?item=x", "item is &quot;x&quot;; valid is a number from 0 on"),
+    ] {
+        let answer = world.get(&format!("/n/orders/{path}")).await;
+        assert_eq!(answer.status, 400, "{path}");
+        assert!(answer.text.contains(expected), "{path}: {}", answer.text);
+    }
+    for path in ["jobs?page=&sort=next&status=LATE", "jobs/report/runs?from=2024-02-29T12:00"] {
+        assert_eq!(world.get(&format!("/n/orders/{path}")).await.status, 200, "{path}");
+    }
+    // The fires of the job are later.
+    let page = world.get("/n/orders/jobs/report/runs?until=2024-02-29T12:00").await.text;
+    assert!(page.contains("No runs"), "{page}");
+}
+
+#[tokio::test]
 async fn filter_by_server_finds_the_same_jobs_as_the_api() {
     let world = World::empty().await;
     create(&world, 2).await;

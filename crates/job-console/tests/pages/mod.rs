@@ -4,6 +4,7 @@ mod alerting;
 mod applying;
 mod bulk;
 mod configuring;
+mod creating;
 mod dom;
 mod equality;
 mod files;

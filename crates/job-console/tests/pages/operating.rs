@@ -283,3 +283,62 @@ async fn paused_job_lists_no_next_fires_and_removal_stands_apart() {
     world.post("/n/orders/jobs/report/act/pause", "why=hold").await;
     world.until(job, |page| page.contains("No fire starts while all servers")).await;
 }
+
+#[tokio::test]
+async fn one_instance_is_shut_down_from_the_placement_of_its_job() {
+    let world = World::with_jobs().await;
+    let before = world.job("report").await.instances();
+    let [leaving, other] = before.iter().collect::<Vec<_>>()[..] else { panic!("{before:?}") };
+    let id = utf8_percent_encode(leaving.as_str(), NON_ALPHANUMERIC).to_string();
+    let placement = world.get("/n/orders/jobs/report/placement").await.text;
+    assert_eq!(faults(&placement), [""; 0]);
+    assert_eq!(placement.matches("act/shut-down?instance=").count(), 2, "{placement}");
+
+    let act = format!("/n/orders/jobs/report/act/shut-down?instance={id}");
+    let form = world.get(&act).await.text;
+    assert_eq!(faults(&form), [""; 0]);
+    assert!(form.contains(&format!("instance {leaving}")), "{form}");
+    assert!(!form.contains(other.as_str()), "{form}");
+    let answer = world.post(&act, "why=").await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{}", answer.text);
+    assert_eq!(world.job("report").await.instances(), before);
+
+    let answer = world.post(&act, "why=it+leaks").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    let location = answer.headers["location"].to_str().unwrap().trim_start_matches("../");
+    assert_eq!(location, "n/orders/jobs/report/placement?did=shut-down&changed=1");
+    let job = world.job("report").await;
+    let record = job.audit().next_back().unwrap();
+    assert_eq!((&*record.who, &*record.why, &*record.act), ("console", "it leaks", "shutdown"));
+    assert!(job.view().is_registered(other));
+    world.until(location, |page| page.matches("act/shut-down?instance=").count() == 1).await;
+    let page = world.get(&format!("/{location}")).await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert!(page.contains("<b>Shut down</b>: Done: 1 change is written."), "{page}");
+    let again = world.get(&act).await;
+    assert_eq!(again.status, StatusCode::NOT_FOUND, "{}", again.text);
+    assert!(again.text.contains(other.as_str()), "{}", again.text);
+}
+
+#[tokio::test]
+async fn one_job_is_drained_on_a_server() {
+    let world = World::with_jobs().await;
+    let server = "n/orders/servers/10.0.0.1";
+    let page = world.get(&format!("/{server}")).await.text;
+    assert!(page.contains("jobs/report/act/drain?server=10.0.0.1"), "{page}");
+    let act = "/n/orders/jobs/report/act/drain?server=10.0.0.1";
+    let form = world.get(act).await.text;
+    assert_eq!(faults(&form), [""; 0]);
+    assert!(form.contains("server 10.0.0.1") && !form.contains("server 10.0.0.2"), "{form}");
+    let answer = world.post(act, "why=new+disk").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    let location = answer.headers["location"].to_str().unwrap().trim_start_matches("../");
+    assert_eq!(location, format!("{server}?did=drain&changed=1"));
+    let record = world.job("report").await.audit().next_back().unwrap().clone();
+    assert_eq!((&*record.why, &*record.act), ("new disk", "drain"));
+    let wide = world.job("wide").await;
+    assert!(wide.view().servers().all(|(_, state)| state == ServerState::Enabled));
+    let missing = world.get("/n/orders/jobs/report/act/drain").await;
+    assert_eq!(missing.status, StatusCode::BAD_REQUEST, "{}", missing.text);
+    assert!(missing.text.contains("server is missing"), "{}", missing.text);
+}

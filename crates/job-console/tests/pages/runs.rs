@@ -5,7 +5,9 @@ use coordination::{
     encode_config,
 };
 use jiff::Timestamp;
-use lite::{EventSubscriber as _, JobRecord};
+use job_history::AuditQuery;
+use lite::{EventSubscriber as _, JobRecord, OutputLine};
+use operations::By;
 use reg_center::{Lifetime, MemoryCenter, RegistryCenter as _, Txn};
 use sharding::{InstanceId, ShardingItem};
 
@@ -75,6 +77,70 @@ async fn fire_with_more_items_than_a_page_is_marked_and_has_older_ones() {
     assert!(page.contains("The fire has more items; these are 500 of them."), "{page}");
     let fires: Vec<_> = all_fires(&world).await.into_iter().map(|(fire, _)| fire).collect();
     assert_eq!(fires, ["60000", "0"]);
+}
+
+#[tokio::test]
+async fn output_of_a_run_is_escaped_and_names_what_is_left_out() {
+    let world = World::empty().await;
+    create(&world, 1).await;
+    claim(&world, 1, 2).await;
+    for (seq, text) in [(0, "<script>alert(1)</script>"), (5, "end")] {
+        let (job, instance) = (JobName::new("job-000").unwrap(), InstanceId::new("10.0.0.1@-@7"));
+        let mut line = OutputLine::new(job, instance, ShardingItem::new(1), FireTime(0));
+        (line.token, line.seq, line.text) = (FencingToken(1), seq, text.to_owned());
+        world.history.subscriber().on_output(&line);
+    }
+    world.history.flush(DEADLINE).await.unwrap();
+    let run = "/n/orders/jobs/job-000/runs?fire=1970-01-01T00%3A00%3A00Z&output=";
+    let page = world.get(&format!("{run}1")).await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<script>alert"), "{page}");
+    assert!(page.contains("4 lines left out"), "{page}");
+    let page = world.get(&format!("{run}0")).await.text;
+    assert!(page.contains("The run has no output in the history"), "{page}");
+    let api = "/api/v1/namespaces/orders/history/output?job=job-000";
+    let lines = world.get(&format!("{api}&fire=1970-01-01T00:00:00Z&item=1")).await.text;
+    assert!(lines.contains(r#""seq":5"#) && lines.contains(r#""more":false"#), "{lines}");
+    let missing = world.get(&format!("{api}&fire=1970-01-01T00:00:30Z")).await.text;
+    assert!(missing.contains("the nearest with a run are 1970-01-01T00:00:00Z"), "{missing}");
+    let stream = world.get(&format!("{api}&fire=1970-01-01T00:00:00Z&stream=out")).await.text;
+    assert!(stream.contains("valid is one of stdout, stderr, log, http"), "{stream}");
+}
+
+#[tokio::test]
+async fn audited_changes_are_copied_and_those_of_removed_jobs_stay() {
+    let world = World::empty().await;
+    create(&world, 1).await;
+    // The page loads the namespace.
+    let _ = world.get("/n/orders/audit").await;
+    let operations = world.operations();
+    let by = By::new("anna", "a test").unwrap();
+    let job = JobName::new("job-000").unwrap();
+    operations.disable_items(&job, &[ShardingItem::new(0)].into(), &by).await.unwrap();
+    let gone = coordination::AuditRecord {
+        id: "removal-1".to_owned(),
+        at_ms: 1,
+        who: "bert".to_owned(),
+        why: "replaced".to_owned(),
+        act: "remove job".to_owned(),
+        target: "old-job".to_owned(),
+        what: "removed".to_owned(),
+    };
+    assert!(world.history.record_audit(&JobName::new("old-job").unwrap(), &gone).await);
+    world.history.flush(DEADLINE).await.unwrap();
+    let query = AuditQuery::default().job("job-000");
+    let copied = async {
+        while world.history.audit(&query, 9, None).await.unwrap().records.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, copied).await.unwrap();
+    let page = world.get("/n/orders/audit").await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert!(page.contains("old-job") && page.contains("bert"), "{page}");
+    assert_eq!(page.matches("id=\"a-job-000-").count(), 1, "the same change is shown once");
+    let stored = world.get("/api/v1/namespaces/orders/history/audit?job=old-job").await.text;
+    assert!(stored.contains(r#""who":"bert""#), "{stored}");
 }
 
 #[tokio::test]

@@ -58,7 +58,7 @@ impl World {
         let history = History::open(history_in(&folder)).await.unwrap();
         // The console reads the store by a connection of its own, as another process would.
         let reader = History::open(history_in(&folder)).await.unwrap();
-        Self::with_history(folder, history, reader)
+        Self::with_history(folder, history, reader).await
     }
 
     /// Creates a namespace without jobs, whose console cannot open its history.
@@ -67,13 +67,14 @@ impl World {
         let history = History::open(history_in(&folder)).await.unwrap();
         let missing = HistoryOptions::sqlite(folder.path().join("missing").join("history.db"));
         let reader = History::open_in_background(missing).unwrap();
-        Self::with_history(folder, history, reader)
+        Self::with_history(folder, history, reader).await
     }
 
-    fn with_history(folder: tempfile::TempDir, history: History, reader: History) -> Self {
+    async fn with_history(folder: tempfile::TempDir, history: History, reader: History) -> Self {
         let registry = MemoryRegistry::new();
         let center = Arc::new(registry.connect());
         let router = console(&center, reader);
+        loaded(&router).await;
         let (members, schedulers) = (Vec::new(), Vec::new());
         Self { registry, center, router, members, schedulers, folder, history }
     }
@@ -164,6 +165,16 @@ fn console(center: &Arc<MemoryCenter>, reader: History) -> Router {
     let console = Console::new().namespace("orders", center.clone(), Some(reader)).unwrap();
     // The server of the console compresses; a mounted router is compressed by its program.
     for_local_browser(console.router()).layer(CompressionLayer::new())
+}
+
+/// Waits until a console has read the namespace. Before that, pages may lack jobs, and forms are
+/// refused.
+pub(crate) async fn loaded(router: &Router) {
+    let mut stream = Events::of_router(router, "n/orders").await;
+    let page = || Request::get("/n/orders").body(Body::empty()).unwrap();
+    while !answer_of(router, page()).await.text.contains("class=\"fresh ok\"") {
+        stream.next().await;
+    }
 }
 
 async fn respond(router: &Router, request: Request<Body>) -> Response {

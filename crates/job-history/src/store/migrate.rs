@@ -20,7 +20,7 @@ struct Step {
     mysql: &'static str,
 }
 
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 6] = [
     Step {
         version: 1,
         sqlite: include_str!("../../migrations/sqlite/0001_tables.sql"),
@@ -44,6 +44,18 @@ const STEPS: [Step; 4] = [
         sqlite: include_str!("../../migrations/sqlite/0004_completed_runs.sql"),
         postgres: include_str!("../../migrations/postgres/0004_completed_runs.sql"),
         mysql: include_str!("../../migrations/mysql/0004_completed_runs.sql"),
+    },
+    Step {
+        version: 5,
+        sqlite: include_str!("../../migrations/sqlite/0005_output.sql"),
+        postgres: include_str!("../../migrations/postgres/0005_output.sql"),
+        mysql: include_str!("../../migrations/mysql/0005_output.sql"),
+    },
+    Step {
+        version: 6,
+        sqlite: include_str!("../../migrations/sqlite/0006_audit.sql"),
+        postgres: include_str!("../../migrations/postgres/0006_audit.sql"),
+        mysql: include_str!("../../migrations/mysql/0006_audit.sql"),
     },
 ];
 

@@ -6,6 +6,7 @@
 mod fault;
 #[cfg(feature = "sqlite")]
 mod file;
+mod java;
 mod migrate;
 mod pool;
 mod prune;
@@ -19,6 +20,8 @@ use std::time::Duration;
 pub(crate) use fault::{Fault, FaultClass};
 pub(crate) use prune::Table;
 pub(crate) use read::Order;
+#[cfg(feature = "verify")]
+pub(crate) use read::time;
 pub(crate) use write::{Batch, DropRow};
 
 use crate::store_url::{Kind, StoreUrl};

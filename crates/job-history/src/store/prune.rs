@@ -10,19 +10,30 @@ pub(crate) enum Table {
     Fires,
     Events,
     Drops,
+    Output,
+    Audit,
     Executions,
     States,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Fires, Self::Events, Self::Drops, Self::Executions, Self::States];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Fires,
+        Self::Events,
+        Self::Drops,
+        Self::Output,
+        Self::Audit,
+        Self::Executions,
+        Self::States,
+    ];
 
     fn name_and_time(self) -> (&'static str, &'static str) {
         match self {
             Self::Fires => ("ejob_fire", "fire_ms"),
             Self::Events => ("ejob_event", "at_ms"),
             Self::Drops => ("ejob_drop", "last_ms"),
+            Self::Output => ("ejob_output", "fire_ms"),
+            Self::Audit => ("ejob_audit", "at_ms"),
             Self::Executions => ("JOB_EXECUTION_LOG", "start_time"),
             Self::States => ("JOB_STATUS_TRACE_LOG", "creation_time"),
         }
@@ -30,7 +41,7 @@ impl Table {
 
     /// Returns true for tables of this crate, whose times are milliseconds.
     fn has_millis(self) -> bool {
-        matches!(self, Self::Fires | Self::Events | Self::Drops)
+        !matches!(self, Self::Executions | Self::States)
     }
 }
 

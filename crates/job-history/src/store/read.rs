@@ -1,24 +1,24 @@
 //! Queries: conditions, pages, counts.
 
-use coordination::{FencingToken, RunSource};
+use std::collections::BTreeMap;
+
+use coordination::{AuditRecord, FencingToken, RunSource};
 use jiff::Timestamp;
+use lite::OutputStream;
 use sharding::{InstanceId, ShardingItem};
 
 use super::write::Cells;
 use super::{ColumnKind, Fault, Store, Value};
 use crate::FireOutcome;
 use crate::query::{
-    CompletedRun, DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor,
-    FirePage, FireQuery, FireRecord, OutcomeCount,
+    AuditCursor, AuditPage, AuditQuery, CompletedRun, DropRecord, EventCursor, EventPage,
+    EventQuery, EventRecord, FireCursor, FirePage, FireQuery, FireRecord, OutcomeCount,
+    OutputCursor, OutputPage, OutputQuery, OutputRecord, StoredAudit,
 };
 
 /// Order of the rows of a page by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    #[cfg_attr(
-        not(feature = "verify"),
-        expect(dead_code, reason = "only verifications read the earliest records first")
-    )]
     EarliestFirst,
     LatestFirst,
 }
@@ -66,15 +66,30 @@ impl Conditions {
         }
     }
 
-    /// Selects rows after a cursor, in an order of three columns.
-    fn after(mut self, columns: [&str; 3], order: Order, cursor: Option<[Value; 3]>) -> Self {
-        let [a, b, c] = columns;
+    /// Selects rows after a cursor, in an order of columns.
+    fn after<const N: usize>(
+        mut self,
+        columns: [&str; N],
+        order: Order,
+        cursor: Option<[Value; N]>,
+    ) -> Self {
+        let Some(cursor) = cursor else { return self };
         let then = order.comparison();
-        if let Some([first, second, third]) = cursor {
-            self.sql.push(format!(
-                "({a} {then} ? OR ({a} = ? AND ({b} {then} ? OR ({b} = ? AND {c} {then} ?))))"
-            ));
-            self.values.extend([first.clone(), first, second.clone(), second, third]);
+        // From the last column, which decides if all others are equal, to the first.
+        let mut sql = String::new();
+        for column in columns.iter().rev() {
+            sql = match &*sql {
+                "" => format!("{column} {then} ?"),
+                inner => format!("({column} {then} ? OR ({column} = ? AND {inner}))"),
+            };
+        }
+        self.sql.push(sql);
+        let last = N.saturating_sub(1);
+        for (n, value) in cursor.into_iter().enumerate() {
+            if n < last {
+                self.values.push(value.clone());
+            }
+            self.values.push(value);
         }
         self
     }
@@ -244,6 +259,81 @@ impl Store {
         Ok(EventPage { events, next })
     }
 
+    /// Returns lines of output in their order, or from the last one on.
+    pub(crate) async fn output(
+        &self,
+        query: &OutputQuery,
+        limit: u32,
+        order: Order,
+        after: Option<&OutputCursor>,
+    ) -> Result<OutputPage, Fault> {
+        use ColumnKind::{Int, Text};
+        let cursor =
+            after.map(|c| [c.item.into(), c.token.into(), c.writer.as_str().into(), c.seq.into()]);
+        let mut conditions = Conditions::default()
+            .when("job = ?", Some(query.job.as_str()))
+            .when("fire_ms = ?", Some(query.fire.as_millisecond()))
+            .when("item = ?", query.item.map(|item| i64::from(item.index())))
+            .when("stream = ?", query.stream.map(OutputStream::as_str))
+            .after(["item", "token", "writer", "seq"], order, cursor);
+        let word = order.word();
+        let sql = format!(
+            "SELECT item, token, writer, seq, instance, attempt, at_ms, stream, text FROM ejob_output{} \
+             ORDER BY item {word}, token {word}, writer {word}, seq {word} LIMIT ?",
+            conditions.to_sql()
+        );
+        conditions.values.push((i64::from(limit) + 1).into());
+        let kinds = [Int, Int, Text, Int, Text, Int, Int, Text, Text];
+        let mut rows = self.rows(&sql, &conditions.values, &kinds).await?;
+        let has_more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let (mut lines, cursors): (Vec<_>, Vec<_>) = rows.into_iter().map(line_of_row).unzip();
+        let end = cursors.into_iter().next_back();
+        if order == Order::LatestFirst {
+            lines.reverse();
+        }
+        Ok(OutputPage { lines, end, has_more })
+    }
+
+    pub(crate) async fn audit(
+        &self,
+        query: &AuditQuery,
+        limit: u32,
+        after: Option<&AuditCursor>,
+    ) -> Result<AuditPage, Fault> {
+        use ColumnKind::{Int, Text};
+        let cursor = after.map(|c| [c.at_ms.into(), c.job.as_str().into(), c.id.as_str().into()]);
+        let mut conditions = Conditions::default()
+            .when("job = ?", query.job.as_deref())
+            .when("at_ms >= ?", ms_after(query.from))
+            .when("at_ms < ?", ms_after(query.until))
+            .after(["at_ms", "job", "id"], Order::LatestFirst, cursor);
+        let sql = format!(
+            "SELECT at_ms, job, id, who, why, act, target, effect FROM ejob_audit{} \
+             ORDER BY at_ms DESC, job DESC, id DESC LIMIT ?",
+            conditions.to_sql()
+        );
+        conditions.values.push((i64::from(limit) + 1).into());
+        let kinds = [Int, Text, Text, Text, Text, Text, Text, Text];
+        let mut rows = self.rows(&sql, &conditions.values, &kinds).await?;
+        let has_more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let (records, cursors): (Vec<_>, Vec<_>) = rows.into_iter().map(audit_of_row).unzip();
+        let next = if has_more { cursors.into_iter().next_back() } else { None };
+        Ok(AuditPage { records, next })
+    }
+
+    /// Returns the time of the last stored change of each job, in milliseconds since 1970 UTC.
+    pub(crate) async fn last_audits(&self) -> Result<BTreeMap<String, i64>, Fault> {
+        let sql = "SELECT job, MAX(at_ms) FROM ejob_audit GROUP BY job";
+        let rows = self.rows(sql, &[], &[ColumnKind::Text, ColumnKind::Int]).await?;
+        let pairs = rows.into_iter().filter_map(|row| {
+            let mut row = Cells(row.into_iter());
+            row.text().zip(row.int())
+        });
+        Ok(pairs.collect())
+    }
+
     pub(crate) async fn drops(
         &self,
         from: Option<Timestamp>,
@@ -345,16 +435,45 @@ fn event_of_row(row: Vec<Value>) -> (EventRecord, EventCursor) {
     (event, cursor)
 }
 
+fn line_of_row(row: Vec<Value>) -> (OutputRecord, OutputCursor) {
+    let mut row = Cells(row.into_iter());
+    let (number, token) = (row.int().unwrap_or_default(), row.int().unwrap_or_default());
+    let (writer, seq) = (row.text().unwrap_or_default(), row.int().unwrap_or_default());
+    let line = OutputRecord {
+        item: item(number),
+        token: FencingToken(token.unsigned_abs()),
+        writer: writer.clone(),
+        seq: seq.unsigned_abs(),
+        instance: InstanceId::new(row.text().unwrap_or_default()),
+        attempt: row.int().and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
+        at: time(row.int().unwrap_or_default()),
+        stream: row.text().unwrap_or_default(),
+        text: row.text().unwrap_or_default(),
+    };
+    (line, OutputCursor { item: number, token, writer, seq })
+}
+
+fn audit_of_row(row: Vec<Value>) -> (StoredAudit, AuditCursor) {
+    let mut row = Cells(row.into_iter());
+    let at_ms = row.int().unwrap_or_default();
+    let mut text = || row.text().unwrap_or_default();
+    let (job, id) = (text(), text());
+    let (who, why, act, target, what) = (text(), text(), text(), text(), text());
+    let cursor = AuditCursor { at_ms, job: job.clone(), id: id.clone() };
+    (StoredAudit { job, record: AuditRecord { id, at_ms, who, why, act, target, what } }, cursor)
+}
+
 fn source(word: &str) -> Option<RunSource> {
-    use RunSource::{Failover, Manual, Misfire, Normal};
-    [Normal, Misfire, Failover, Manual].into_iter().find(|source| source.as_str() == word)
+    use RunSource::{Backfill, Failover, Manual, Misfire, Normal};
+    [Normal, Misfire, Failover, Manual, Backfill].into_iter().find(|source| source.as_str() == word)
 }
 
 fn item(number: i64) -> ShardingItem {
     ShardingItem::new(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-fn time(ms: i64) -> Timestamp {
+/// Converts a time of a record or a query.
+pub(crate) fn time(ms: i64) -> Timestamp {
     let bound = if ms < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_millisecond(ms).unwrap_or(bound)
 }

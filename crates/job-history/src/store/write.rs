@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::pool::Tx;
 use super::{ColumnKind, Fault, Store, Value};
-use crate::entry::{Entry, EventRow, FireKey};
+use crate::entry::{AuditRow, Entry, EventRow, FireKey, OutputRow, OutputRun};
 use crate::fire_facts::{FireFacts, GapFacts, MissedFacts, OrphanFacts, RunFacts, RunKey};
 use crate::java_rows::{ExecutionRow, TraceRow};
 use crate::store_url::Kind;
@@ -30,6 +30,10 @@ pub(crate) struct Batch {
     states: BTreeMap<String, TraceRow>,
     events: Vec<EventRow>,
     drops: Vec<DropRow>,
+    lines: Vec<OutputRow>,
+    audits: Vec<AuditRow>,
+    /// Numbers of the lines that each run leaves out by now.
+    left_out: BTreeMap<OutputRun, (i64, i64)>,
 }
 
 impl Batch {
@@ -51,6 +55,12 @@ impl Batch {
             }
             batch.states.extend(entry.states.iter().map(|row| (row.id.clone(), row.clone())));
             batch.events.extend(entry.event.clone());
+            batch.audits.extend(entry.audit.clone());
+            if let Some(line) = &entry.output {
+                // The range of a run grows with its lines.
+                batch.left_out.extend(line.left_out.map(|range| (line.run.clone(), range)));
+                batch.lines.push(line.clone());
+            }
         }
         batch
     }
@@ -79,6 +89,15 @@ impl Store {
         }
         for row in &batch.events {
             write_event(&mut tx, row, writer).await?;
+        }
+        for row in &batch.lines {
+            write_line(&mut tx, row, writer).await?;
+        }
+        for (run, range) in &batch.left_out {
+            leave_out(&mut tx, run, *range, writer).await?;
+        }
+        for row in &batch.audits {
+            write_audit(&mut tx, row).await?;
         }
         for row in &batch.drops {
             write_drop(&mut tx, row, writer).await?;
@@ -330,6 +349,71 @@ async fn write_event(tx: &mut Tx, row: &EventRow, writer: &str) -> Result<(), Fa
         row.text.as_str().into(),
     ];
     tx.execute(&sql, &values).await?;
+    Ok(())
+}
+
+async fn write_line(tx: &mut Tx, row: &OutputRow, writer: &str) -> Result<(), Fault> {
+    let sql = format!(
+        "INSERT INTO ejob_output (job, fire_ms, item, token, writer, seq, instance, attempt, at_ms, stream, text) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) {}",
+        or_update(tx.kind(), "job, fire_ms, item, token, writer, seq", &[])
+    );
+    let values: [Value; 11] = [
+        row.run.job.as_str().into(),
+        row.run.fire_ms.into(),
+        row.run.item.into(),
+        row.run.token.into(),
+        writer.into(),
+        row.seq.into(),
+        row.instance.as_str().into(),
+        row.attempt.into(),
+        row.at_ms.into(),
+        row.stream.into(),
+        row.text.as_str().into(),
+    ];
+    tx.execute(&sql, &values).await?;
+    Ok(())
+}
+
+async fn write_audit(tx: &mut Tx, AuditRow { job, record }: &AuditRow) -> Result<(), Fault> {
+    let sql = format!(
+        "INSERT INTO ejob_audit (job, id, at_ms, who, why, act, target, effect) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?) {}",
+        or_update(tx.kind(), "job, id", &[])
+    );
+    let values: [Value; 8] = [
+        job.as_str().into(),
+        record.id.as_str().into(),
+        record.at_ms.into(),
+        record.who.as_str().into(),
+        record.why.as_str().into(),
+        record.act.as_str().into(),
+        record.target.as_str().into(),
+        record.what.as_str().into(),
+    ];
+    tx.execute(&sql, &values).await?;
+    Ok(())
+}
+
+/// Removes the lines between the first and the last ones that a run keeps.
+async fn leave_out(
+    tx: &mut Tx,
+    run: &OutputRun,
+    (from, until): (i64, i64),
+    writer: &str,
+) -> Result<(), Fault> {
+    let sql = "DELETE FROM ejob_output WHERE job = ? AND fire_ms = ? AND item = ? AND token = ? \
+               AND writer = ? AND seq >= ? AND seq < ?";
+    let values: [Value; 7] = [
+        run.job.as_str().into(),
+        run.fire_ms.into(),
+        run.item.into(),
+        run.token.into(),
+        writer.into(),
+        from.into(),
+        until.into(),
+    ];
+    tx.execute(sql, &values).await?;
     Ok(())
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
 use sharding::ShardingItem;
 
 use crate::query::MAX_PAGE;
 use crate::store::{Fault, Order, Store};
 use crate::{DropRecord, FireOutcome, FireQuery, FireRecord};
+
+pub(super) use crate::store::time;
 
 /// Maximum number of records in a window.
 pub(super) const MAX_RECORDS: usize = 200_000;
@@ -54,6 +55,8 @@ pub(super) struct Background {
 pub(super) struct Evidence {
     /// Fires of the window by time and item.
     pub(super) records: BTreeMap<(i64, u32), FireRecord>,
+    /// Those of them that were run, by item and time.
+    runs: BTreeSet<(u32, i64)>,
     /// Gaps that begin in the window, and the last one before it.
     gaps: Gaps,
     /// First run of an item after the window, for items with fires that wait for a run.
@@ -75,7 +78,11 @@ impl Evidence {
             if let Some(gap) = RecordedGap::of(&record) {
                 self.gaps.entry(item).or_default().push(gap);
             }
-            self.records.insert((record.fire.as_millisecond(), item), record);
+            let fire_ms = record.fire.as_millisecond();
+            if record.token.is_some() {
+                self.runs.insert((item, fire_ms));
+            }
+            self.records.insert((fire_ms, item), record);
         }
     }
 
@@ -96,13 +103,12 @@ impl Evidence {
     /// that began after it.
     pub(super) fn run_after(&self, misfired: &FireRecord) -> Option<&FireRecord> {
         let item = misfired.item.index();
-        let begins_later = |run: &&FireRecord| {
-            run.token.is_some() && run.began.is_none_or(|began| began >= misfired.fire)
-        };
         let after = misfired.fire.as_millisecond().saturating_add(1);
-        let later = self.records.range((after, 0)..).filter(|((_, of), _)| *of == item);
-        let mut later = later.map(|(_, record)| record);
-        later.find(begins_later).or_else(|| self.later_runs.get(&item))
+        let later = self.runs.range((item, after)..=(item, i64::MAX));
+        let mut later = later.filter_map(|(item, fire_ms)| self.records.get(&(*fire_ms, *item)));
+        later
+            .find(|run| run.began.is_none_or(|began| began >= misfired.fire))
+            .or_else(|| self.later_runs.get(&item))
     }
 
     /// Returns the last gap of each item, for the next window.
@@ -179,9 +185,4 @@ impl Store {
             }
         }
     }
-}
-
-/// Converts a time of this module, which lies between two times of a query.
-pub(super) fn time(ms: i64) -> Timestamp {
-    Timestamp::from_millisecond(ms).unwrap_or(if ms < 0 { Timestamp::MIN } else { Timestamp::MAX })
 }

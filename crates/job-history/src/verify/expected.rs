@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use operations::ConfigPeriod;
 
 use super::UnjudgedPeriod;
+use super::evidence::time;
 
 /// Maximum number of fires of items in a period.
 pub(super) const MAX_FIRES: u64 = 1_000_000;
@@ -115,6 +116,10 @@ impl Expected {
             is_monitored,
         });
         match (schedule, &config.config) {
+            (Ok(Some(schedule)), _) if schedule.fixed_delay().is_some() => {
+                let reason = "fires with a fixed delay follow from the ends of runs".to_owned();
+                self.leave_unjudged(from_ms, until_ms, reason);
+            }
             (Ok(Some(schedule)), Ok(config)) => {
                 let items = config.sharding_total_count;
                 // Both ends of `between` are included.
@@ -132,7 +137,6 @@ impl Expected {
     }
 
     fn leave_unjudged(&mut self, from_ms: i64, until_ms: i64, reason: String) {
-        let time = |ms| Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX);
         if from_ms < until_ms {
             self.unjudged.push(UnjudgedPeriod {
                 from: time(from_ms),

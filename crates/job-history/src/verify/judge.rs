@@ -177,6 +177,9 @@ impl Judge<'_> {
                 return self.unsettled(record, fire_ms);
             }
         }
+        if !self.expected.is_monitored(fire) && self.is_due(fire_ms) {
+            return (Verdict::Open, Some("it is due now".to_owned()));
+        }
         if self.may_be_on_its_way(fire_ms, item) {
             let reason = "it is younger than a minute: its record may be on its way";
             return (Verdict::Open, Some(reason.to_owned()));
@@ -186,8 +189,8 @@ impl Judge<'_> {
 
     /// Judges a fire after the last one that the registry has settled.
     fn unsettled(&self, record: &Ledger, fire_ms: i64) -> Ruling {
-        let RegistryFacts { why, grace_ms, now_ms, .. } = self.registry;
-        if now_ms.saturating_sub(fire_ms) < *grace_ms {
+        let why = &self.registry.why;
+        if self.is_due(fire_ms) {
             return (Verdict::Open, Some("it is due now".to_owned()));
         }
         let why = if record.disabled { Some("the item is disabled") } else { why.as_deref() };
@@ -200,6 +203,11 @@ impl Judge<'_> {
             }
             None => (Verdict::Unexplained, Some(format!("{since}, and no reason is on record"))),
         }
+    }
+
+    /// Returns true if the fire may not have begun yet, and is not late.
+    fn is_due(&self, fire_ms: i64) -> bool {
+        self.registry.now_ms.saturating_sub(fire_ms) < self.registry.grace_ms
     }
 
     /// Returns true if the fire is young, and no later record of the item shows that the store is

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coordination::{FencingToken, FireRange, FireTime, Gap, JobConfig, JobName, Ledger, RunSource};
-use operations::{ConfigPeriod, JobSnapshot, config_periods};
+use operations::ConfigPeriod;
 use sharding::InstanceId;
 
 use super::evidence::RecordedGap;
@@ -77,8 +77,6 @@ fn began(minute: i64, outcome: &str) -> FireRecord {
 
 /// A job with one item and a fire each minute, since ever.
 fn period(change: impl FnOnce(&mut JobConfig)) -> ConfigPeriod {
-    let snapshot = JobSnapshot::of_nodes(&JobName::new("report").unwrap(), Vec::new());
-    assert!(config_periods(&snapshot).is_empty());
     let mut config = JobConfig::new(JobName::new("report").unwrap(), 1);
     config.cron = Some("0 * * * * ?".to_owned());
     change(&mut config);
@@ -380,6 +378,27 @@ fn missing_record_is_unexplained_with_what_is_unknown() {
             Verdict::Unexplained,
             "the history has no record of it; the registry shows later fires of the item; \
              Java instances record their runs in other tables",
+        ),
+    ]);
+}
+
+/// Monitored items show by their records that the fire is not settled.
+#[test]
+fn fire_of_an_unmonitored_job_is_open_until_its_jitter_is_over() {
+    let after = |seconds: i64| {
+        Facts::of(vec![]).with(|it| {
+            it.configs = vec![period(|it| it.monitor_execution = false)];
+            it.registry.grace_ms = 310_000;
+            it.registry.now_ms = NOON + seconds * 1_000;
+        })
+    };
+    check([
+        (after(309), Verdict::Open, "it is due now"),
+        (
+            after(310),
+            Verdict::Unexplained,
+            "the history has no record of it; the job is not monitored, so missed fires are not \
+             recorded",
         ),
     ]);
 }

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use coordination::{JobEvent, MissReason, Outcome, RunSource};
 use futures_util::future::{BoxFuture, join_all};
+use jiff::Timestamp;
 use job_history::{
     Error, EventQuery, FireOutcome, FirePage, FireQuery, FireRecord, History, HistoryOptions,
-    HistorySubscriber,
+    HistorySubscriber, OutputQuery,
 };
+use lite::{EventSubscriber as _, OutputLine, OutputStream};
 
 use super::{DEADLINE, Publisher, Run, at, fire, instance, item, open};
 
@@ -20,8 +22,12 @@ const OUTAGE: Duration = Duration::from_secs(5);
 pub(crate) type Dump =
     Box<dyn Fn(&'static str, &'static [&'static str]) -> BoxFuture<'static, Vec<Vec<String>>>>;
 
+/// Runs a statement.
+pub(crate) type Execute = Box<dyn Fn(String) -> BoxFuture<'static, ()>>;
+
 /// An empty store.
 pub(crate) struct TestStore {
+    pub(crate) execute: Execute,
     pub(crate) options: HistoryOptions,
     pub(crate) dump: Dump,
     /// Converts a time of day with milliseconds to the form in ElasticJob's tables.
@@ -44,6 +50,9 @@ pub(crate) async fn all(store: &TestStore) {
     verification_finds_two_completed_runs(store).await;
     special_and_long_texts_are_stored(store).await;
     times_beyond_the_java_columns_are_stored(store).await;
+    output_has_the_first_and_last_lines_of_a_run(store).await;
+    last_successes_of_java_instances_are_found(store).await;
+    audited_changes_are_stored_once(store).await;
     only_old_rows_are_pruned(store).await;
 }
 
@@ -53,7 +62,11 @@ async fn concurrent_opens_migrate_each_step_once(store: &TestStore) {
         history.unwrap().close(DEADLINE).await.unwrap();
     }
     let versions = (store.dump)("ejob_history_version", &["version"]).await;
-    assert_eq!(versions, [["1"], ["2"], ["3"], ["4"]], "each step must be applied once");
+    assert_eq!(
+        versions,
+        [["1"], ["2"], ["3"], ["4"], ["5"], ["6"]],
+        "each step must be applied once"
+    );
 }
 
 fn publisher(
@@ -567,6 +580,40 @@ async fn times_beyond_the_java_columns_are_stored(store: &TestStore) {
     history.close(DEADLINE).await.unwrap();
 }
 
+/// The rows are those that ElasticJob 2.1.5 and 3.0.4 write: one for each item, with a task id of
+/// all items of the instance. Rows whose instance is of this project are left out.
+async fn last_successes_of_java_instances_are_found(store: &TestStore) {
+    let (java, rust) = ("0,1,2@-@READY@-@10.0.0.9@-@47114", "1@-@READY@-@10.0.0.9@-@47114-k3f9a");
+    let rows = [
+        ("legacy", java, 0, true, Some("13:00:01")),
+        ("legacy", java, 0, true, Some("14:00:01")),
+        ("legacy", java, 0, false, Some("15:00:01")),
+        ("legacy", java, 1, true, Some("13:00:09")),
+        ("legacy", rust, 1, true, Some("15:00:09")),
+        ("legacy", java, 2, false, None),
+        ("broken", java, 0, false, Some("13:00:01")),
+    ];
+    for (n, (job, task, item, is_success, ended)) in rows.into_iter().enumerate() {
+        let ended = ended.map_or("NULL".to_owned(), |time| format!("'2024-02-29 {time}'"));
+        let statement = format!(
+            "INSERT INTO JOB_EXECUTION_LOG (id, job_name, task_id, hostname, ip, sharding_item, \
+             execution_source, is_success, start_time, complete_time) \
+             VALUES ('java-{n}', '{job}', '{job}@-@{task}', 'old', '10.0.0.9', {item}, 'NORMAL_TRIGGER', \
+             {}, '2024-02-29 12:59:59', {ended})",
+            (store.truth)(is_success)
+        );
+        (store.execute)(statement).await;
+    }
+    let history = open(store.options.clone()).await;
+    let zone = jiff::tz::TimeZone::get("Europe/Berlin").unwrap();
+    let found = history.java_successes(&zone).await.unwrap();
+    let (two, one) = ("2024-02-29T13:00:01Z", "2024-02-29T12:00:09Z");
+    let times = [two, one].map(|time| time.parse::<Timestamp>().unwrap().as_millisecond());
+    assert_eq!(found["legacy"], (0..).zip(times).collect());
+    assert!(!found.contains_key("broken"), "{found:?}");
+    history.close(DEADLINE).await.unwrap();
+}
+
 async fn only_old_rows_are_pruned(store: &TestStore) {
     let history = open(store.options.clone().prune_chunk(7)).await;
     let before = at(25_000);
@@ -672,4 +719,107 @@ pub(crate) async fn only_with_the_authority(url: &str, trusted: &str, other: &st
     let error = History::open(options("other.pem", other)).await.unwrap_err();
     assert!(matches!(error, Error::Unusable { .. }), "a retry cannot help: {error:?}");
     assert!(error.to_string().contains("invalid peer certificate"), "{error}");
+}
+
+/// Publishes a line of output.
+fn writes(history: &History, run: Run, seq: u64, left_out: Option<std::ops::Range<u64>>) {
+    let job = coordination::JobName::new("output").unwrap();
+    let mut line = OutputLine::new(job, instance(1), item(run.item), fire(run.fire));
+    line.token = coordination::FencingToken(run.token);
+    line.seq = seq;
+    line.at = at(run.fire + i64::try_from(seq).unwrap());
+    line.stream = if seq.is_multiple_of(2) { OutputStream::Stdout } else { OutputStream::Stderr };
+    line.text = format!("line {seq} 每日 \u{0}");
+    line.left_out = left_out;
+    history.subscriber().on_output(&line);
+}
+
+async fn output_has_the_first_and_last_lines_of_a_run(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    let (first, other) = (run(0, 0, RunSource::Normal, 1), run(1, 0, RunSource::Normal, 1));
+    for seq in 0..10 {
+        // The lines 0 to 2 are the first ones, and the last ones are at most three.
+        writes(&history, first, seq, (seq > 5).then(|| 3..seq - 2));
+    }
+    writes(&history, other, 0, None);
+    writes(&history, run(0, 0, RunSource::Failover, 2), 0, None);
+    // A repeated line, as after a transaction with an unknown outcome.
+    writes(&history, first, 9, Some(3..7));
+    history.flush(DEADLINE).await.unwrap();
+
+    let query = OutputQuery::of_fire("output", at(0));
+    let numbers = |page: &job_history::OutputPage| {
+        let lines = page.lines.iter().map(|l| (l.item.index(), l.token.0, l.seq));
+        lines.collect::<Vec<_>>()
+    };
+    let all = history.output(&query, 1_000, None).await.unwrap();
+    let expected = [0, 1, 2, 7, 8, 9].map(|seq| (0, 1, seq));
+    let expected: Vec<_> = expected.into_iter().chain([(0, 2, 0), (1, 1, 0)]).collect();
+    assert_eq!(numbers(&all), expected);
+    assert_eq!(all.lines[3].missing_since(Some(&all.lines[2])), 4);
+    assert_eq!(all.lines[6].missing_since(Some(&all.lines[5])), 0, "another run");
+    assert_eq!((all.lines[1].stream.as_str(), all.lines[1].at), ("stderr", at(1)));
+    assert_eq!(all.lines[1].text, "line 1 每日 \u{fffd}");
+
+    let mut paged = Vec::new();
+    let mut end = None;
+    loop {
+        let page = history.output(&query, 3, end.as_ref()).await.unwrap();
+        paged.extend(numbers(&page));
+        end = page.end.or(end);
+        if !page.has_more {
+            break;
+        }
+    }
+    assert_eq!(paged, expected);
+    // A page after the end is empty until a line follows.
+    assert!(history.output(&query, 3, end.as_ref()).await.unwrap().lines.is_empty());
+
+    let of_item = query.clone().item(item(0));
+    let last = history.last_output(&of_item, 2, None).await.unwrap();
+    assert_eq!((numbers(&last), last.has_more), (vec![(0, 1, 9), (0, 2, 0)], true));
+    let before = history.last_output(&of_item, 9, last.end.as_ref()).await.unwrap();
+    assert_eq!((numbers(&before), before.has_more), (expected[..5].to_vec(), false));
+    let errors = history.output(&of_item.stream(OutputStream::Stderr), 9, None).await.unwrap();
+    assert_eq!(numbers(&errors), [(0, 1, 1), (0, 1, 7), (0, 1, 9)]);
+    history.close(DEADLINE).await.unwrap();
+}
+
+async fn audited_changes_are_stored_once(store: &TestStore) {
+    let (one, two) = (open(store.options.clone()).await, open(store.options.clone()).await);
+    let change = |n: i64| coordination::AuditRecord {
+        id: format!("change-{n}"),
+        at_ms: super::NOON + n,
+        who: "anna".to_owned(),
+        why: "每日".to_owned(),
+        act: "pause".to_owned(),
+        target: "10.0.0.7".to_owned(),
+        what: "paused".to_owned(),
+    };
+    let job = coordination::JobName::new("audited").unwrap();
+    let other = coordination::JobName::new("other").unwrap();
+    for history in [&one, &two] {
+        for n in 0..5 {
+            assert!(history.record_audit(&job, &change(n)).await);
+        }
+        // Ids are unique within a job only.
+        assert!(history.record_audit(&other, &change(3)).await);
+        history.flush(DEADLINE).await.unwrap();
+    }
+    let query = job_history::AuditQuery::default().job("audited");
+    let page = one.audit(&query, 3, None).await.unwrap();
+    let ids = |page: &job_history::AuditPage| {
+        page.records.iter().map(|found| found.record.id.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&page), ["change-4", "change-3", "change-2"]);
+    assert_eq!(page.records[0].record, change(4));
+    let rest = one.audit(&query, 3, page.next.as_ref()).await.unwrap();
+    assert_eq!((ids(&rest), rest.next), (vec!["change-1".to_owned(), "change-0".to_owned()], None));
+    let all = one.audit(&job_history::AuditQuery::default().from(at(3)), 9, None).await.unwrap();
+    assert_eq!(ids(&all), ["change-4", "change-3", "change-3"]);
+    let last = one.last_audits().await.unwrap();
+    assert_eq!((last["audited"], last["other"]), (super::NOON + 4, super::NOON + 3));
+    one.close(DEADLINE).await.unwrap();
+    assert!(!one.record_audit(&job, &change(9)).await, "it is closed");
+    two.close(DEADLINE).await.unwrap();
 }

@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy, ServerTtl};
+use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy, ServerTtl, StartRate};
 
+use super::Reads;
 use super::declared::{DeclaredJob, Lines, Work};
 use super::handlers::handlers;
 use super::model::{AllowDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
@@ -26,9 +26,9 @@ pub(super) fn job(
     doc: JobDoc,
     allow: &Allow,
     lines: Lines,
-    folder: Option<&Path>,
+    reads: Reads<'_>,
 ) -> Result<DeclaredJob, Invalid> {
-    let config = config(&doc, folder)?;
+    let config = config(&doc, reads)?;
     let timeout = doc.timeout.as_deref().map(|text| positive("timeout", text)).transpose()?;
     let grace = doc.shutdown_grace.as_deref().map(|text| duration("shutdown_grace", text));
     let handler_timeout = doc.error_handler_timeout.as_deref();
@@ -36,6 +36,7 @@ pub(super) fn job(
     if doc.max_concurrency == Some(0) {
         return Err(Invalid::new("max_concurrency", 0, "1 or more, or no such key: no limit"));
     }
+    let output_limit = output_limit(doc.output.as_deref(), doc.output_kib)?;
     let types = [
         ("script", doc.script.is_some()),
         ("http", doc.http.is_some()),
@@ -43,7 +44,10 @@ pub(super) fn job(
     ];
     let valid = "script, http and stored = true, such as script = { shell = \"echo hello\" }";
     one_of("the job type", types, valid)?;
+    // The checks of work resolve its secrets, and errors could show them to another host.
+    let has_work = !matches!(reads, Reads::Nothing);
     let work = match (doc.script, doc.http) {
+        _ if !has_work => Ok(Work::Stored(StoredJob::new(Allow::nothing()))),
         (Some(script), None) => self::script(script).map(Work::Script),
         #[cfg(feature = "http")]
         (None, Some(http)) => request::http(http).map(Work::Http),
@@ -58,10 +62,23 @@ pub(super) fn job(
         timeout,
         grace: grace.transpose()?,
         max_concurrency: doc.max_concurrency,
+        output_limit,
         retry: doc.retry.map(retry).transpose()?,
-        handlers: handlers(doc.error_handlers)?,
+        handlers: if has_work { handlers(doc.error_handlers)? } else { Vec::new() },
         handler_timeout: handler_timeout.transpose()?,
     })
+}
+
+/// Returns the limit of the kept output of a run, in bytes.
+fn output_limit(output: Option<&str>, kib: Option<usize>) -> Result<Option<usize>, Invalid> {
+    if let Some(kib) = kib.filter(|kib| !(1..=16_384).contains(kib)) {
+        return Err(Invalid::new("output_kib", kib, "1 to 16384"));
+    }
+    match output {
+        Some("none") => Ok(Some(0)),
+        None | Some("keep") => Ok(kib.map(|kib| kib * 1_024)),
+        Some(other) => Err(Invalid::new("output", format!("{other:?}"), "\"keep\" or \"none\"")),
+    }
 }
 
 /// Checks that exactly one of several keys is set.
@@ -76,23 +93,18 @@ fn one_of<const N: usize>(field: &str, keys: [(&str, bool); N], all: &str) -> Re
 }
 
 /// Returns the excluded times of a job, with the contents of the file that it names.
-fn excluded_times(doc: &JobDoc, folder: Option<&Path>) -> Result<Option<String>, Invalid> {
+fn excluded_times(doc: &JobDoc, reads: Reads<'_>) -> Result<Option<String>, Invalid> {
     let Some(name) = &doc.excluded_times_file else { return Ok(doc.excluded_times.clone()) };
     let invalid = |valid: String| Invalid::new("excluded_times_file", format!("{name:?}"), valid);
     // A document that another host has sent must not make this process read its files.
-    let folder = folder.ok_or_else(|| {
-        invalid(
+    let Reads::FilesOf(folder) = reads else {
+        return Err(invalid(
             "no such key: only a job file on this host may name a file; write its contents \
-                 into excluded_times"
+             into excluded_times"
                 .to_owned(),
-        )
-    })?;
-    let file = File::open(folder.join(name)).and_then(|file| {
-        let mut text = String::new();
-        // One byte more than is valid: the check of the configuration names the excess.
-        file.take(MAX_TIMES_BYTES + 1).read_to_string(&mut text).map(|_| text)
-    });
-    let text = file.map_err(|error| {
+        ));
+    };
+    let text = File::open(folder.join(name)).and_then(text_of).map_err(|error| {
         let path = folder.join(name);
         invalid(format!("a file of UTF-8 that this process can read ({}: {error})", path.display()))
     })?;
@@ -101,9 +113,23 @@ fn excluded_times(doc: &JobDoc, folder: Option<&Path>) -> Result<Option<String>,
 }
 
 /// Maximum length of the excluded times of a configuration, in bytes.
-const MAX_TIMES_BYTES: u64 = 65_536;
+const MAX_TIMES_BYTES: usize = 65_536;
 
-fn config(doc: &JobDoc, folder: Option<&Path>) -> Result<JobConfig, Invalid> {
+/// Reads the text of a file, of a longer one one byte more than is valid: the check of the
+/// configuration names the excess.
+fn text_of(file: File) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    file.take(MAX_TIMES_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    let is_cut = bytes.len() > MAX_TIMES_BYTES;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        // The last character may be cut, too.
+        Err(error) if is_cut => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        Err(error) => Err(std::io::Error::new(std::io::ErrorKind::InvalidData, error)),
+    }
+}
+
+fn config(doc: &JobDoc, reads: Reads<'_>) -> Result<JobConfig, Invalid> {
     /// Sets an option if the file has it.
     fn set<T: Clone>(
         job: JobBuilder,
@@ -119,7 +145,7 @@ fn config(doc: &JobDoc, folder: Option<&Path>) -> Result<JobConfig, Invalid> {
     job = set(job, &doc.cron, JobBuilder::cron);
     job = set(job, &doc.time_zone, JobBuilder::time_zone);
     job = set(job, &doc.excluded_days, JobBuilder::excluded_days);
-    job = set(job, &excluded_times(doc, folder)?, JobBuilder::excluded_times);
+    job = set(job, &excluded_times(doc, reads)?, JobBuilder::excluded_times);
     job = set(job, &doc.not_before, JobBuilder::not_before);
     job = set(job, &doc.not_after, JobBuilder::not_after);
     job = set(job, &doc.repeated_hour, JobBuilder::repeated_hour);
@@ -130,6 +156,7 @@ fn config(doc: &JobDoc, folder: Option<&Path>) -> Result<JobConfig, Invalid> {
     job = set(job, &doc.monitor_execution, JobBuilder::monitor_execution);
     job = set(job, &doc.static_sharding, JobBuilder::static_sharding);
     job = set(job, &doc.strategy, JobBuilder::strategy);
+    job = set(job, &doc.placement, JobBuilder::placement);
     job = set(job, &doc.description, JobBuilder::description);
     job = set(job, &doc.disabled, JobBuilder::disabled);
     job = set(job, &doc.overwrite, JobBuilder::overwrite);
@@ -158,6 +185,15 @@ fn config(doc: &JobDoc, folder: Option<&Path>) -> Result<JobConfig, Invalid> {
             ServerTtl::parse(ttl)
                 .ok_or_else(|| Invalid::new("server_ttl", format!("{ttl:?}"), ServerTtl::VALID))?,
         );
+    }
+    if let Some(rate) = &doc.start_rate {
+        job = job
+            .start_rate(StartRate::parse(rate).ok_or_else(|| {
+                Invalid::new("start_rate", format!("{rate:?}"), StartRate::VALID)
+            })?);
+    }
+    if let Some(max) = doc.cluster_concurrency {
+        job = job.cluster_concurrency(max);
     }
     let config = job.build().map_err(invalid)?;
     check_parameters(&config)?;

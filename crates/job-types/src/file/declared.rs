@@ -20,6 +20,7 @@ pub struct DeclaredJob {
     pub(super) timeout: Option<Duration>,
     pub(super) grace: Option<Duration>,
     pub(super) max_concurrency: Option<usize>,
+    pub(super) output_limit: Option<usize>,
     pub(super) retry: Option<RetryPolicy>,
     pub(super) handlers: Vec<SharedHandler>,
     pub(super) handler_timeout: Option<Duration>,
@@ -88,6 +89,9 @@ impl DeclaredJob {
         }
         if let Some(max) = self.max_concurrency {
             registration = registration.max_concurrency(max);
+        }
+        if let Some(bytes) = self.output_limit {
+            registration = registration.output_limit(bytes);
         }
         if let Some(policy) = self.retry {
             registration = registration.retry(policy);

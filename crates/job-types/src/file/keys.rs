@@ -14,7 +14,7 @@ const FROM_1: &str = "a whole number from 1 to 4294967295";
 const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
 
 /// Keys by their paths, without the indices of list elements, with the valid values of each.
-pub(super) const KEYS: [(&str, &str); 84] = [
+pub(super) const KEYS: [(&str, &str); 89] = [
     ("allow", "a table with commands, hosts, alert_hosts and secrets"),
     ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
     ("allow.commands", "a list of lists of words, such as [[\"/opt/report.sh\", \"--daily\"]]"),
@@ -24,6 +24,7 @@ pub(super) const KEYS: [(&str, &str); 84] = [
     ("jobs.catch_up", "a table such as window = \"1h\", max = 3"),
     ("jobs.catch_up.max", FROM_1),
     ("jobs.catch_up.window", A_TIME),
+    ("jobs.cluster_concurrency", "1 to 4294967295, or no such key: no limit"),
     ("jobs.cron", "rules in quotes, such as \"0 0/5 * * * ?\" or \"@every 90s\""),
     ("jobs.description", TEXT),
     ("jobs.disabled", FLAG),
@@ -73,7 +74,10 @@ pub(super) const KEYS: [(&str, &str); 84] = [
     ("jobs.name", "a text of 1 to 128 bytes in quotes, such as \"report\""),
     ("jobs.not_after", A_DATE),
     ("jobs.not_before", A_DATE),
+    ("jobs.output", "keep or none, in quotes"),
+    ("jobs.output_kib", "a whole number from 1 to 16384"),
     ("jobs.overwrite", FLAG),
+    ("jobs.placement", "rules in quotes, such as \"require disk=ssd; pin 0 server=10.0.0.7\""),
     ("jobs.reconcile_interval", A_TIME),
     ("jobs.repeated_hour", "later or both, in quotes"),
     ("jobs.retry", "a table such as max_attempts = 3, first_delay = \"1m\""),
@@ -96,6 +100,7 @@ pub(super) const KEYS: [(&str, &str); 84] = [
     ("jobs.sharding_item_parameters", "pairs in quotes, such as \"0=Beijing,1=Shanghai\""),
     ("jobs.sharding_total_count", "a whole number from 1 to 100000"),
     ("jobs.shutdown_grace", A_TIME),
+    ("jobs.start_rate", "starts in a period in quotes, such as \"10 in 1m\""),
     ("jobs.static_sharding", FLAG),
     ("jobs.stored", "true, for what the registry defines"),
     ("jobs.strategy", "the name of a strategy in quotes, such as \"ODEVITY\""),

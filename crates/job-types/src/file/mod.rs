@@ -2,6 +2,7 @@
 
 mod check;
 mod declared;
+mod entry;
 mod error;
 mod handlers;
 mod keys;
@@ -25,6 +26,7 @@ use serde::Deserialize as _;
 use tree::{Node, Step};
 
 pub use declared::DeclaredJob;
+pub use entry::entry_of;
 pub use error::JobFileError;
 pub use several::{DuplicateJob, declared_configs};
 
@@ -42,17 +44,20 @@ pub use several::{DuplicateJob, declared_configs};
 /// - `name`, `sharding_total_count`: required.
 /// - `cron`, `time_zone`, `excluded_days`, `excluded_times`, `not_before`, `not_after`,
 ///   `repeated_hour`, `jitter`, `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`,
-///   `monitor_execution`, `static_sharding`, `reconcile_interval`, `strategy`, `description`,
-///   `disabled`, `overwrite`: as in [`JobBuilder`](lite::JobBuilder).
+///   `monitor_execution`, `static_sharding`, `reconcile_interval`, `strategy`, `placement`,
+///   `description`, `disabled`, `overwrite`: as in [`JobBuilder`](lite::JobBuilder).
 /// - `excluded_times_file`: path of a file with excluded times or an iCalendar text, from the
 ///   folder of this file. Its contents are appended to `excluded_times` by [`JobFile::read`].
 ///   Documents that are parsed from a text must not have it.
 /// - `catch_up`: a table with `window` and `max`.
 /// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
 ///   comparison of clocks.
-/// - `server_ttl`: a text as [`ServerTtl::parse`](lite::ServerTtl::parse) reads it.
+/// - `server_ttl`: a text as [`ServerTtl::parse`](lite::ServerTtl::parse) reads it, and
+///   `start_rate` one of [`StartRate::parse`](lite::StartRate::parse).
 /// - `timeout`, `shutdown_grace`, `max_concurrency`, `error_handler_timeout`: as in
 ///   [`Registration`](lite::Registration).
+/// - `output`: `keep` or `none`, and `output_kib`: whether and how much output of each run a
+///   history keeps, as in [`Registration::output_limit`](lite::Registration::output_limit).
 /// - `retry`: a table with `max_attempts`, and `first_delay`, `max_delay`, `after_panics` as in
 ///   [`RetryPolicy`](lite::RetryPolicy).
 /// - `script`: a table with one of `command` (split as by
@@ -203,12 +208,23 @@ impl FileChecks for NoChecks {}
 /// Context in which a document is read.
 struct Given<'a> {
     checks: &'a dyn FileChecks,
-    /// Folder in which relative paths of files to read begin; without one, no file is read.
-    folder: Option<&'a Path>,
+    reads: Reads<'a>,
 }
 
 impl Given<'_> {
-    const NOTHING: Self = Self { checks: &NoChecks, folder: None };
+    const NOTHING: Self = Self { checks: &NoChecks, reads: Reads::SecretsOnly };
+    const SENT: Self = Self { checks: &NoChecks, reads: Reads::Nothing };
+}
+
+/// Permission of a document to make this process read its surroundings.
+#[derive(Clone, Copy)]
+enum Reads<'a> {
+    /// Secrets, and files whose relative paths begin in this folder.
+    FilesOf(&'a Path),
+    /// The variables and files of its secrets.
+    SecretsOnly,
+    /// Nothing: it comes from another host.
+    Nothing,
 }
 
 impl JobFile {
@@ -233,17 +249,22 @@ impl JobFile {
         let path = path.as_ref();
         let form = Form::of(path)?;
         let read = |source| JobFileError::Read { path: path.to_owned(), source };
-        let given = Given { checks, folder: path.parent() };
+        let given =
+            Given { checks, reads: path.parent().map_or(Reads::SecretsOnly, Reads::FilesOf) };
         form.parse(&std::fs::read_to_string(path).map_err(read)?, &given)
     }
 
     /// Parses the text of a file whose name ends in `.toml`, `.yaml` or `.yml`. The text may come
-    /// from another host, so it must not name files to read.
+    /// from another host, so it must not make this process read its files and secrets.
+    ///
+    /// It must not name files to read. The keys of the work (`script`, `http`, `error_handlers`)
+    /// are not checked by their values, and the jobs have none of it: only their
+    /// [configurations](DeclaredJob::config) are of use.
     ///
     /// # Errors
     /// As [`read`](Self::read).
     pub fn from_named(name: impl AsRef<Path>, text: &str) -> Result<Self, JobFileError> {
-        Form::of(name.as_ref())?.parse(text, &Given::NOTHING)
+        Form::of(name.as_ref())?.parse(text, &Given::SENT)
     }
 
     /// Parses a TOML document. It must not name files to read: only [`read`](Self::read) does that.
@@ -296,7 +317,7 @@ impl JobFile {
             };
             let first = names.insert(name.clone(), tree.line_of(&start));
             let lines = tree.lines_below(&start);
-            let job = check::job(job, &allow, lines, given.folder).map_err(in_job)?;
+            let job = check::job(job, &allow, lines, given.reads).map_err(in_job)?;
             if let Some(first) = first {
                 let found = format!("{name:?}, which the job in line {first} has");
                 return Err(in_job(Invalid::new("name", found, "a unique name")));

@@ -12,6 +12,8 @@ const MAX_MISTAKES: usize = 100;
 const MAX_READINGS: usize = 3 * MAX_MISTAKES;
 /// Number of sharding items that leaves every item parameter valid.
 const ANY_COUNT: u64 = 100_000;
+/// Schedule that leaves every other field of a schedule valid.
+const ANY_SCHEDULE: &str = "@every 1s";
 /// Keys of a job of which exactly one must be given.
 const JOB_TYPES: [&str; 3] = ["script", "http", "stored"];
 
@@ -106,6 +108,7 @@ fn repair(tree: &mut Node, path: &[Step], is_consequence: bool) -> bool {
         [Step::Key(key), ..] => match key.as_str() {
             "name" => tree.set(&below(key), any_name()),
             "sharding_total_count" => tree.set(&below(key), Node::of_number(ANY_COUNT)),
+            "cron" => tree.set(&below(key), Node::of_text(ANY_SCHEDULE)),
             // Mistakes of no key are those of the job type.
             key if JOB_TYPES.contains(&key) || !tree.has(&below(key)) => {
                 JOB_TYPES.iter().for_each(|key| tree.remove(&below(key)));

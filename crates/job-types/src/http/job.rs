@@ -4,12 +4,13 @@ use std::error::Error;
 use std::fmt;
 
 use async_trait::async_trait;
-use lite::{Job, JobError, ShardingContext};
+use lite::{Job, JobError, OutputStream, ShardingContext};
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Request, Response, StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::CONTEXT_HEADER;
+use crate::mask::masked;
 use crate::{SecretError, SecretText};
 
 /// Maximum length of a redirect's location in the error, in characters.
@@ -24,7 +25,8 @@ const MAX_BODY_BYTES: usize = 4 * 1024;
 ///
 /// A status of 400 or more is a failure, with the status and the first 4 KiB of the answer. So are
 /// a redirect that is not followed, and a request without an answer. (ElasticJob takes a status of
-/// 400 or more for a success if the answer has a body.) No proxy is used. A cancelled run closes
+/// 400 or more for a success if the answer has a body.) No proxy is used. A history keeps the
+/// status and the first 4 KiB of the answer as the output of the run. A cancelled run closes
 /// its connection.
 #[derive(Clone)]
 pub struct HttpJob {
@@ -178,14 +180,22 @@ impl HttpJob {
             && let Some(location) = answer.headers().get(LOCATION)
         {
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
-            let location = masked(location, &secrets).chars().take(MAX_LOCATION_CHARS).collect();
+            let location = masked(&location, &secrets).chars().take(MAX_LOCATION_CHARS).collect();
             let (target, status) = (self.target.clone(), status.as_u16());
             return Err(HttpError::Redirect { target, status, location });
+        }
+        let log = context.log().of_stream(OutputStream::Http);
+        log.line(format!("{} answered {status}", self.target));
+        if is_success(status) && !log.is_kept() {
+            return Ok(());
+        }
+        let body = masked(&read_beginning(&mut answer).await, &secrets);
+        if !body.is_empty() {
+            log.line(&body);
         }
         if is_success(status) {
             return Ok(());
         }
-        let body = masked(read_beginning(&mut answer).await, &secrets);
         Err(HttpError::Status { target: self.target.clone(), status: status.as_u16(), body })
     }
 }
@@ -224,13 +234,6 @@ async fn read_beginning(answer: &mut Response) -> String {
     }
     bytes.truncate(MAX_BODY_BYTES);
     String::from_utf8_lossy(&bytes).trim().to_owned()
-}
-
-fn masked(text: String, secrets: &[SecretString]) -> String {
-    let secrets = secrets.iter().map(SecretString::expose_secret);
-    secrets
-        .filter(|secret| !secret.is_empty())
-        .fold(text, |text, secret| text.replace(secret, "***"))
 }
 
 struct Answer<'a>(&'a str);

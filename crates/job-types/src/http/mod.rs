@@ -199,6 +199,7 @@ impl Http {
         let url = url.map_err(|error| invalid(format!("a text that is no URL ({error})")))?;
         match url.scheme() {
             "http" | "https" => Ok(url),
+            _ if self.url.has_references() => Err(invalid("a URL with another scheme".to_owned())),
             other => Err(invalid(format!("a URL with the scheme {other:?}"))),
         }
     }

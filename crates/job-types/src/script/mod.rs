@@ -9,6 +9,7 @@ mod launcher;
 mod liveness;
 mod output;
 mod process;
+mod progress;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,8 +18,8 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use lite::{Job, JobError, ShardingContext};
-use secrecy::ExposeSecret as _;
+use lite::{Job, JobError, OutputStream, ShardingContext};
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::process::Command;
 
 use crate::{Invalid, SecretText};
@@ -258,7 +259,7 @@ impl Script {
         self.secrets().try_for_each(|variable| variable.map(drop))
     }
 
-    fn secrets(&self) -> impl Iterator<Item = Result<(&str, secrecy::SecretString), ScriptError>> {
+    fn secrets(&self) -> impl Iterator<Item = Result<(&str, SecretString), ScriptError>> {
         self.env.iter().map(|(name, value)| match value.resolve() {
             Ok(value) => Ok((name.as_str(), value)),
             Err(source) => {
@@ -274,7 +275,11 @@ impl Script {
         if has_launcher { self.launcher.as_ref() } else { None }
     }
 
-    fn start(&self, context: &ShardingContext) -> Result<Process, ScriptError> {
+    /// Starts the program, and returns the secrets that it gets.
+    fn start(
+        &self,
+        context: &ShardingContext,
+    ) -> Result<(Process, Vec<SecretString>), ScriptError> {
         let launcher = self.effective_launcher();
         let mut command = match launcher {
             Some(launcher) => launcher.command(&self.program),
@@ -291,9 +296,13 @@ impl Script {
         for name in environment::worker_variables() {
             command.env_remove(name);
         }
+        let mut secrets = Vec::new();
         for variable in self.secrets() {
             let (name, value) = variable?;
             command.env(name, value.expose_secret());
+            if self.env.get(name).is_some_and(SecretText::has_references) {
+                secrets.push(value);
+            }
         }
         if self.context != ScriptContext::None {
             for (name, value) in environment::variables(context) {
@@ -310,16 +319,18 @@ impl Script {
             Some(_) => Process::launch(command),
             None => Process::start(command),
         };
-        started.map_err(|source| ScriptError::Start { program: self.program.clone(), source })
+        let failed = |source| ScriptError::Start { program: self.program.clone(), source };
+        Ok((started.map_err(failed)?, secrets))
     }
 
     async fn run(&self, context: &ShardingContext) -> Result<(), ScriptError> {
-        let mut process = self.start(context)?;
-        let output = Output::new(self.max_logged);
+        let (mut process, secrets) = self.start(context)?;
+        let output = Output::new(self.max_logged, Some(context), secrets);
         let streams = process.take_output();
         let read = async {
             let Some((stdout, stderr)) = streams else { return };
-            tokio::join!(output.copy("stdout", stdout), output.copy("stderr", stderr));
+            let stdout = output.copy(OutputStream::Stdout, stdout);
+            tokio::join!(stdout, output.copy(OutputStream::Stderr, stderr));
         };
         let ended = self.wait_and_end(context, &mut process, read).await?;
         let (program, tail) = (self.program.clone(), output.tail());

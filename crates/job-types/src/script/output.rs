@@ -1,9 +1,15 @@
-//! Output of a script: logged line by line within bounds, with its end kept for the error.
+//! Output of a script: logged line by line within bounds, kept by a history, with its end in the
+//! error.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use lite::{OutputStream, ShardingContext};
+use secrecy::SecretString;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use super::progress;
+use crate::mask::masked;
 
 /// Maximum length of a line, in bytes; the rest is dropped.
 const MAX_LINE_BYTES: usize = 8 * 1024;
@@ -13,25 +19,34 @@ const MAX_TAIL_BYTES: usize = 4 * 1024;
 
 /// Output of one run, from both streams.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(super) struct Output<'a> {
     max_logged: u64,
+    /// Receiver of the progress that the script reports; `None` in tests.
+    context: Option<&'a ShardingContext>,
+    /// Secrets of the environment, which are masked.
+    secrets: Vec<SecretString>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     n_lines: u64,
+    warned_of_progress: bool,
     tail: VecDeque<String>,
     tail_bytes: usize,
 }
 
-impl Output {
-    pub(super) fn new(max_logged: u64) -> Self {
-        Self { max_logged, state: Mutex::default() }
+impl<'a> Output<'a> {
+    pub(super) fn new(
+        max_logged: u64,
+        context: Option<&'a ShardingContext>,
+        secrets: Vec<SecretString>,
+    ) -> Self {
+        Self { max_logged, context, secrets, state: Mutex::default() }
     }
 
     /// Reads a stream to its end. A read error ends it, without an effect on the run.
-    pub(super) async fn copy(&self, stream: &'static str, mut from: impl AsyncRead + Unpin) {
+    pub(super) async fn copy(&self, stream: OutputStream, mut from: impl AsyncRead + Unpin) {
         let (mut buffer, mut line) = (vec![0; 4 * 1024], Vec::new());
         while let Ok(n @ 1..) = from.read(&mut buffer).await {
             let mut rest = &buffer[..n];
@@ -48,12 +63,29 @@ impl Output {
         }
     }
 
-    fn add_line(&self, stream: &'static str, line: &[u8]) {
+    fn add_line(&self, stream: OutputStream, line: &[u8]) {
         let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
+        let text = masked(&text, &self.secrets);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if stream == OutputStream::Stdout
+            && let Some(reported) = progress::read(&text)
+        {
+            match reported.and_then(|reported| reported.send(self.context)) {
+                Ok(()) => return,
+                // It stays a line of the output. One warning is enough if the script repeats it.
+                Err(reason) if !state.warned_of_progress => {
+                    state.warned_of_progress = true;
+                    tracing::warn!(line = %text, reason, "the script's progress is not stored");
+                }
+                Err(_) => {}
+            }
+        }
+        if let Some(context) = self.context {
+            context.log().of_stream(stream).line(&text);
+        }
         state.n_lines += 1;
         if state.n_lines <= self.max_logged {
-            tracing::info!(stream, line = %text, "script output");
+            tracing::info!(stream = stream.as_str(), line = %text, "script output");
         } else if state.n_lines == self.max_logged + 1 {
             tracing::warn!(max_lines = self.max_logged, "more script output is not logged");
         }
@@ -90,8 +122,8 @@ mod tests {
     use super::*;
 
     async fn tail_of(text: &[u8]) -> String {
-        let output = Output::new(0);
-        output.copy("stdout", text).await;
+        let output = Output::new(0, None, Vec::new());
+        output.copy(OutputStream::Stdout, text).await;
         output.tail()
     }
 

@@ -7,8 +7,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use coordination::{ProgressRecord, decode_progress};
 use lite::{Job, JobBuilder, JobConfig, JobEvent, JobHandle, Outcome, Registration, Scheduler};
-use reg_center::MemoryRegistry;
+use reg_center::{MemoryRegistry, NodePath, RegistryCenter as _};
 
 pub(crate) use log::Log;
 
@@ -54,12 +55,30 @@ impl Stage {
         job: impl Job,
         options: impl FnOnce(Registration) -> Registration,
     ) -> (Outcome, String) {
+        let (outcome, log, _) = Self::run_reporting(config, job, options).await;
+        (outcome, log)
+    }
+
+    /// Runs a job once, and also returns the progress that its only item has stored.
+    pub(crate) async fn run_reporting(
+        config: JobConfig,
+        job: impl Job,
+        options: impl FnOnce(Registration) -> Registration,
+    ) -> (Outcome, String, Option<ProgressRecord>) {
         let (log, _guard) = Log::listen();
         let stage = Self::new();
         let handle = stage.join(options(stage.scheduler.schedule(config, job))).await;
         let outcome = run_once(&handle).await;
+        let progress = stage.progress().await;
         stage.scheduler.abort();
-        (outcome, log.text())
+        (outcome, log.text(), progress)
+    }
+
+    /// Returns the stored progress of the first item of the job `sj`.
+    pub(crate) async fn progress(&self) -> Option<ProgressRecord> {
+        let path = NodePath::parse("/sj/coordination/progress/0").unwrap();
+        let node = self.registry.connect().read(&path).await.unwrap()?;
+        Some(decode_progress(&node.data).unwrap())
     }
 }
 

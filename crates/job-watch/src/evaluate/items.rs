@@ -208,9 +208,7 @@ impl<'a> Scene<'a> {
 
     /// Returns the last known success of an item.
     pub(super) fn last_success(&self, item: ShardingItem) -> Option<i64> {
-        let index = item.index();
-        let history = self.seen.history.and_then(|facts| facts.last_success.get(&index).copied());
-        self.seen.memory.last_success(index).max(history)
+        self.seen.last_success(item.index())
     }
 
     fn succeeded(&self, item: ShardingItem, period: Duration) -> Verdict {
@@ -231,8 +229,12 @@ impl<'a> Scene<'a> {
         };
         // Old facts of an item whose present runs are not recorded show no violation.
         let due = from.saturating_add(millis(period));
-        match record {
-            Err(blind) if due <= self.now && self.seen.history.is_none() => Verdict::Unknown(blind),
+        match (record, self.seen.history) {
+            (Err(blind), None) if due <= self.now => Verdict::Unknown(blind),
+            // The next reading of the history decides.
+            (Err(_), Some(facts)) if facts.read_at.is_some_and(|read| read < due) => {
+                Verdict::Fine(None)
+            }
             _ if due <= self.now => Verdict::Violated(due),
             _ if success.is_none() => Verdict::Waits(due),
             _ => Verdict::Fine(Some(due)),

@@ -98,7 +98,21 @@ impl Assessment {
 pub struct HistoryFacts {
     /// End of the last successful run of each item, in milliseconds since 1970 UTC.
     pub last_success: BTreeMap<u32, i64>,
+    /// Time at which the history was read, in milliseconds since 1970 UTC; `None` for the time of
+    /// the judgement. Successes after it are not known, so that no later deadline is judged.
+    pub read_at: Option<i64>,
 }
+
+impl HistoryFacts {
+    /// Returns the facts of a history that was read at a time, in milliseconds since 1970 UTC.
+    #[must_use]
+    pub fn new(last_success: BTreeMap<u32, i64>, read_at: i64) -> Self {
+        Self { last_success, read_at: Some(read_at) }
+    }
+}
+
+/// Facts of a history, by job name.
+pub type HistoryByJob = BTreeMap<String, HistoryFacts>;
 
 /// Facts by which a job is judged.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +131,18 @@ impl<'a> Seen<'a> {
     #[must_use]
     pub const fn new(job: Option<&'a JobSnapshot>, memory: &'a Memory) -> Self {
         Self { job, memory, history: None }
+    }
+
+    /// Adds the facts of a history.
+    #[must_use]
+    pub const fn history(self, history: Option<&'a HistoryFacts>) -> Self {
+        Self { history, ..self }
+    }
+
+    /// Returns the last known success of an item, in milliseconds since 1970 UTC.
+    pub(crate) fn last_success(&self, item: u32) -> Option<i64> {
+        let history = self.history.and_then(|facts| facts.last_success.get(&item).copied());
+        self.memory.last_success(item).max(history)
     }
 }
 

@@ -9,7 +9,9 @@ use reg_center::Version;
 use sharding::InstanceId;
 
 use crate::store::{Alert, JobDoc, Reported, Resolved, SilenceView, Stored};
-use crate::{Assessment, ConditionKind, Expectation, Memory, Seen, State, WatchFile, evaluate};
+use crate::{
+    Assessment, ConditionKind, Expectation, HistoryByJob, Memory, Seen, State, WatchFile, evaluate,
+};
 
 /// Maximum length of a stored reason, in bytes.
 const MAX_WHY_BYTES: usize = 512;
@@ -19,6 +21,8 @@ const MAX_WHY_BYTES: usize = 512;
 pub(crate) struct Board {
     pub(crate) jobs: BTreeMap<JobName, Entry>,
     leaders: BTreeMap<JobName, InstanceId>,
+    /// Facts of a history, for jobs whose nodes do not have them.
+    pub(crate) history: HistoryByJob,
     /// Number of observed changes of a job's leader to another instance.
     pub(crate) leader_changes: u64,
 }
@@ -95,10 +99,10 @@ impl Board {
         let entry = self.jobs.entry(job.clone()).or_default();
         (entry.exists, entry.is_touched) = (exists, true);
         entry.memory.observe(snapshot, &expectations, now);
+        let seen = Seen::new(snapshot, &entry.memory).history(self.history.get(job.as_str()));
         let items = snapshot.into_iter().flat_map(JobSnapshot::items);
-        let successes = items.filter_map(|item| entry.memory.last_success(item.index()));
+        let successes = items.filter_map(|item| seen.last_success(item.index()));
         entry.oldest_success = successes.min();
-        let seen = Seen::new(snapshot, &entry.memory);
         let states = if is_judged { evaluate(&expectations, seen, now) } else { Vec::new() };
         log_changes(job, &entry.states, &states);
         (entry.expectations, entry.states) = (expectations, states);

@@ -19,8 +19,8 @@ use super::outage::Outage;
 use super::sender::Sender;
 use super::view::Shown;
 use super::{WallClock, WatchError, Watcher};
-use crate::WatchFile;
 use crate::store::{SilenceView, Store, StoreError, watched_root};
+use crate::{HistoryByJob, WatchFile};
 
 /// Minimum interval of two judgements of changed jobs.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
@@ -38,6 +38,8 @@ const LAST_MESSAGES: Duration = Duration::from_secs(10);
 pub(super) struct Engine {
     file: Arc<WatchFile>,
     clock: WallClock,
+    /// `None` if there is no history, or its reader has ended.
+    history: Option<watch::Receiver<HistoryByJob>>,
     live: Arc<LiveNamespace>,
     updates: Updates,
     state: Feed,
@@ -63,7 +65,11 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new(watcher: Watcher, working: watch::Sender<bool>) -> Self {
-        let Watcher { file, registry, name, clock, live, board, shown, ended: _ } = watcher;
+        let Watcher { file, registry, name, clock, mut history, live, board, shown, ended: _ } =
+            watcher;
+        if let Some(facts) = &mut history {
+            board.lock().history.clone_from(&facts.borrow_and_update());
+        }
         Self {
             updates: live.updates(UPDATE_INTERVAL),
             state: registry.watch(&watched_root()),
@@ -81,6 +87,7 @@ impl Engine {
             working,
             file,
             clock,
+            history,
             live,
             board,
             shown,
@@ -105,6 +112,7 @@ impl Engine {
                 },
                 done = self.sender.next_delivered() => self.sender.note_delivered(done),
                 () = self.outage.next_done() => {}
+                facts = next_facts(&mut self.history) => self.history_read(facts),
                 update = self.updates.next() => match update {
                     Some(update) => self.changed.extend(update.jobs),
                     None => return Err(WatchError::Closed),
@@ -201,6 +209,17 @@ impl Engine {
         board.jobs.retain(|_, entry| !entry.is_over());
     }
 
+    /// Judges all jobs by new facts of the history.
+    fn history_read(&mut self, facts: Option<HistoryByJob>) {
+        let Some(facts) = facts else {
+            self.history = None;
+            return;
+        };
+        let mut board = self.board.lock();
+        board.history = facts;
+        self.changed.extend(board.jobs.keys().cloned());
+    }
+
     fn session_changed(&mut self, change: SessionChange) -> Result<(), WatchError> {
         tracing::debug!(%change, "session changed");
         match change {
@@ -287,6 +306,17 @@ impl Engine {
             if let Err(error) = stored {
                 tracing::warn!(%error, "the last state is not stored");
             }
+        }
+    }
+}
+
+/// Waits for new facts of the history; `None` after their source has ended.
+async fn next_facts(history: &mut Option<watch::Receiver<HistoryByJob>>) -> Option<HistoryByJob> {
+    match history {
+        None => std::future::pending().await,
+        Some(facts) => {
+            facts.changed().await.ok()?;
+            Some(facts.borrow_and_update().clone())
         }
     }
 }

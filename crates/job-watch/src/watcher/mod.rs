@@ -27,8 +27,8 @@ use reg_center::RegistryCenter;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::WatchFile;
 use crate::store::StoreError;
+use crate::{HistoryByJob, WatchFile};
 use board::Board;
 pub use delivery::MessageCounts;
 use engine::Engine;
@@ -75,6 +75,7 @@ pub struct Watcher {
     registry: Arc<dyn RegistryCenter>,
     name: String,
     clock: WallClock,
+    history: Option<watch::Receiver<HistoryByJob>>,
     live: Arc<LiveNamespace>,
     board: Arc<Mutex<Board>>,
     shown: Arc<Mutex<view::Shown>>,
@@ -100,6 +101,7 @@ impl Watcher {
             registry,
             name: name.into(),
             clock: Arc::new(Timestamp::now),
+            history: None,
             live,
             board: Arc::default(),
             shown: Arc::default(),
@@ -111,6 +113,12 @@ impl Watcher {
     #[must_use]
     pub fn wall_clock(self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self { clock: Arc::new(clock), ..self }
+    }
+
+    /// Sets the source of the facts of a history. After each change all jobs are judged.
+    #[must_use]
+    pub fn history(self, facts: watch::Receiver<HistoryByJob>) -> Self {
+        Self { history: Some(facts), ..self }
     }
 
     /// Returns access to the states, for other tasks of the process.

@@ -4,7 +4,9 @@ pub(crate) mod world;
 
 use coordination::{Dialect, JavaSettings, JobConfig, JobName, encode_config};
 use jiff::{Timestamp, ToSpan as _};
-use job_watch::{Assessment, ConditionKind, Memory, Seen, State, WatchFile, evaluate};
+use job_watch::{
+    Assessment, ConditionKind, HistoryFacts, Memory, Seen, State, WatchFile, evaluate,
+};
 use operations::JobSnapshot;
 use reg_center::{Node, NodePath, Revision, SessionId, Stat, Version};
 use serde_json::{Value, json};
@@ -155,13 +157,14 @@ impl Job {
 pub(crate) struct Watched {
     pub(crate) file: WatchFile,
     pub(crate) memory: Memory,
+    pub(crate) history: Option<HistoryFacts>,
 }
 
 impl Watched {
     /// Begins with one `[[expect]]` table for the job `report`, which has these further keys.
     pub(crate) fn new(keys: &str) -> Self {
         let file = WatchFile::parse(&format!("[[expect]]\njob = \"report\"\n{keys}\n")).unwrap();
-        Self { file, memory: Memory::default() }
+        Self { file, memory: Memory::default(), history: None }
     }
 
     /// Observes the job at a time in seconds after noon, and judges all expectations.
@@ -169,7 +172,7 @@ impl Watched {
         let expectations = self.file.expectations_of("report");
         let snapshot = job.map(Job::snapshot);
         self.memory.observe(snapshot.as_ref(), &expectations, at(seconds));
-        let seen = Seen::new(snapshot.as_ref(), &self.memory);
+        let seen = Seen::new(snapshot.as_ref(), &self.memory).history(self.history.as_ref());
         evaluate(&expectations, seen, at(seconds))
     }
 

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use coordination::{Dialect, JobConfig, Layout, decode_config, decode_template};
 use reg_center::{Op, Txn};
+use trigger::Zone;
 
+use crate::config_check::check_new_schedule;
 use crate::registration::CodeSource;
 use crate::seams::Seams;
 use crate::{Error, Result};
@@ -41,6 +43,8 @@ pub(crate) struct ConfigStore<'a> {
     pub(crate) dialect: Option<Dialect>,
     /// The local configuration replaces the stored one.
     pub(crate) overwrites: bool,
+    /// Time zone of configurations that name none.
+    pub(crate) default_zone: &'a Zone,
     pub(crate) started: Duration,
     pub(crate) deadline: Duration,
 }
@@ -67,10 +71,13 @@ impl ConfigStore<'_> {
                 Some(root) => root.with_stored_class(in_dialect),
                 None => in_dialect,
             };
+            let local = local.with_default_strategy(in_force.as_ref());
             let decision = decide(&path, node.as_ref().zip(stored), &local, self.overwrites)?;
             // Every outcome of a write is read in the next iteration, an unknown one too.
             match (decision, class_write) {
                 (Decision::Write(txn), class) => {
+                    let now = self.seams.clock.wall();
+                    check_new_schedule(&local, in_force.as_ref(), self.default_zone, now)?;
                     has_replaced |= node.is_some();
                     self.write(with_first(class, txn)).await?;
                 }

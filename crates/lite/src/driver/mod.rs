@@ -5,6 +5,7 @@ mod ending;
 mod schedule;
 mod session;
 mod status;
+mod waits;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use trigger::Zone;
 
 use crate::config_check::Timing;
 use crate::error_handler::{ErrorDispatcher, Stop};
-use crate::executor::{Executor, FinishedRun, RunningItem};
+use crate::executor::{Executor, FinishedRun, RunningItem, record_cause};
 use crate::identity::Incarnations;
 use crate::inbox::{Answer, Answers, Inbox, Request, Signal};
 use crate::job_record::Subscribers;
@@ -82,6 +83,8 @@ pub(crate) struct State {
     /// Set while an error handler has stopped the job in this process and no operator has resumed
     /// it.
     pub(crate) stop: Option<Stop>,
+    /// Runs that wait for a place in this process, as they are stored.
+    pub(crate) waits: waits::Waits,
     /// Scope of the next feed, if the subscription has to change.
     pub(crate) follow: Option<Scope>,
     /// The event loop ends after the present signal.
@@ -105,6 +108,7 @@ impl State {
             shutdown: None,
             paused_by_program: false,
             stop: None,
+            waits: waits::Waits::default(),
             follow: None,
             over: false,
         }
@@ -123,6 +127,7 @@ impl Driver {
             self.handle(signal);
             self.watch_stop();
             self.meet_deadlines();
+            self.note_waits();
             if let Some(scope) = self.state.follow.take() {
                 inbox.feed = self.seams.registry.watch_parts(&scope);
             }
@@ -243,6 +248,7 @@ impl Driver {
             source: running.source,
             token: run.token,
             began: running.began,
+            waited: running.waited.time(),
             ended: self.seams.clock.wall(),
             outcome: run.outcome,
             cause: run.cause,
@@ -250,6 +256,9 @@ impl Driver {
         self.subscribers.publish_end(&report);
         if let Some(reason) = self.errors.run_ended(&report, run.details, &running.span) {
             self.stop_job(reason);
+        }
+        if let Some(cause) = &report.cause {
+            record_cause(&running.span, cause);
         }
     }
 
@@ -259,6 +268,7 @@ impl Driver {
             self.state.lease_ends,
             self.state.shutdown.as_ref().and_then(Shutdown::next_step),
             self.errors.next_try(),
+            self.state.waits.next_look,
         ];
         wakes.into_iter().flatten().min()
     }

@@ -117,9 +117,7 @@ impl Driver {
             return Vec::new();
         };
         let Some(since) = self.coordinator.catch_up_since() else { return Vec::new() };
-        // The window includes a fire exactly at its start.
-        let window = i64::from(policy.window_seconds).saturating_mul(1_000) + 1;
-        let from = timestamp(since.max(FireTime(at.0.saturating_sub(window))));
+        let from = timestamp(since.max(policy.window_start(at)));
         // Only the latest fires are kept, because a long window can have many.
         let mut missed = VecDeque::new();
         let fires = std::iter::successors(schedule.next_after(from), |f| schedule.next_after(*f));

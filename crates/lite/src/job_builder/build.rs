@@ -6,6 +6,8 @@ use coordination::{
     CatchUp, InvalidConfig, JavaSettings, JobConfig, JobName, MAX_JITTER_MS, MaxTimeDiff,
 };
 
+use sharding::{Placement, PlacementRules, ShardingStrategy as _};
+
 use super::JobBuilder;
 use crate::config_check;
 
@@ -35,7 +37,17 @@ impl JobBuilder {
         config.max_time_diff = max_time_diff(self.max_time_diff, self.compares_clocks)?;
         config.reconcile_interval_minutes = whole_minutes(self.reconcile_interval)?;
         config.server_ttl = rest.server_ttl;
+        config.cluster_concurrency = rest.cluster_concurrency;
+        config.start_rate = rest.start_rate;
         config.strategy = rest.strategy;
+        if let Some(rules) = rest.placement {
+            config.placement =
+                PlacementRules::parse(&rules).map_err(|it| InvalidConfig::placement(&it))?;
+            // Rules need a strategy that applies them, and a new job gets it anyway.
+            if config.strategy.is_empty() {
+                Placement.name().clone_into(&mut config.strategy);
+            }
+        }
         config.description = rest.description;
         config.disabled = rest.disabled;
         config.overwrite = rest.overwrite;

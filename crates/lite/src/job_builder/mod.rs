@@ -4,7 +4,7 @@ mod build;
 
 use std::time::Duration;
 
-use coordination::{JavaSettings, ServerTtl};
+use coordination::{JavaSettings, ServerTtl, StartRate};
 use jiff::Timestamp;
 
 /// Builds a [`JobConfig`](crate::JobConfig).
@@ -15,6 +15,7 @@ use jiff::Timestamp;
 /// | [`time_zone`](Self::time_zone) | the scheduler's, UTC | time zone of the cron expression |
 /// | [`excluded_days`](Self::excluded_days) | none | days without fires |
 /// | [`excluded_times`](Self::excluded_times) | none | times without fires |
+/// | [`placement`](Self::placement) | none | required and preferred labels, zones and pins |
 /// | [`not_before`](Self::not_before) | none | time of the first possible fire |
 /// | [`not_after`](Self::not_after) | none | time of the last possible fire |
 /// | [`repeated_hour`](Self::repeated_hour) | `later` | occurrences of a time that occurs twice |
@@ -26,11 +27,13 @@ use jiff::Timestamp;
 /// | [`catch_up`](Self::catch_up) | none | missed fires are each run afterwards |
 /// | [`static_sharding`](Self::static_sharding) | off | items stay when instances join or leave |
 /// | [`monitor_execution`](Self::monitor_execution) | on | runs are claimed in the registry |
-/// | [`strategy`](Self::strategy) | average allocation | strategy that chooses the owners |
+/// | [`strategy`](Self::strategy) | `PLACEMENT` for new jobs | strategy that chooses the owners |
 /// | [`max_time_diff`](Self::max_time_diff) | 60 s | maximum difference of the clocks |
 /// | [`compare_clocks`](Self::compare_clocks) | true | compare the clock with the registry's |
 /// | [`reconcile_interval`](Self::reconcile_interval) | 10 min | time between periodic decisions |
 /// | [`server_ttl`](Self::server_ttl) | a day | time after which idle servers are removed |
+/// | [`cluster_concurrency`](Self::cluster_concurrency) | none | limit of runs in the cluster |
+/// | [`start_rate`](Self::start_rate) | none | runs that begin in a period in the cluster |
 /// | [`description`](Self::description) | empty | text for operators |
 /// | [`disabled`](Self::disabled) | off | new servers start as disabled |
 /// | [`java_class`](Self::java_class) | none | the class of a Java job that may take part |
@@ -80,6 +83,7 @@ struct Options {
     time_zone: Option<String>,
     excluded_days: Option<String>,
     excluded_times: Option<String>,
+    placement: Option<String>,
     not_before: Option<String>,
     not_after: Option<String>,
     repeated_hour: Option<String>,
@@ -90,6 +94,8 @@ struct Options {
     monitor_execution: bool,
     static_sharding: bool,
     server_ttl: ServerTtl,
+    cluster_concurrency: Option<u32>,
+    start_rate: Option<StartRate>,
     strategy: String,
     description: String,
     disabled: bool,
@@ -118,6 +124,7 @@ impl JobBuilder {
                 time_zone: None,
                 excluded_days: None,
                 excluded_times: None,
+                placement: None,
                 not_before: None,
                 not_after: None,
                 repeated_hour: None,
@@ -128,6 +135,8 @@ impl JobBuilder {
                 monitor_execution: true,
                 static_sharding: false,
                 server_ttl: ServerTtl::default(),
+                cluster_concurrency: None,
+                start_rate: None,
                 strategy: String::new(),
                 description: String::new(),
                 disabled: false,
@@ -139,9 +148,10 @@ impl JobBuilder {
     /// Sets the schedule of the job: a Quartz expression of six or seven fields, `0 0/5 * * * ?`.
     ///
     /// Other rules are `@every 90s`, `@every 6h from 2026-01-01T01:00:00` and
-    /// `@at 2026-12-24T09:00:00`. A job may have several, separated by semicolons. See
-    /// [`trigger::JobSchedule`]. Java instances know one Quartz expression only: together with
-    /// [`java_class`](Self::java_class) other rules are rejected.
+    /// `@at 2026-12-24T09:00:00`. A job may have several, separated by semicolons, or one delay
+    /// after the end of runs, `@after 5m`. See [`trigger::JobSchedule`]. Java instances know one
+    /// Quartz expression only: together with [`java_class`](Self::java_class) other rules are
+    /// rejected.
     ///
     /// # Examples
     /// ```
@@ -176,13 +186,29 @@ impl JobBuilder {
     /// ```
     #[must_use]
     pub fn every(self, interval: Duration) -> Self {
-        let seconds = interval.as_secs();
-        let rule = match interval.subsec_nanos() {
-            0 => format!("@every {seconds}s"),
-            // Not a whole number of seconds: the check of the rule says so.
-            nanos => format!("@every {seconds}s {nanos}ns"),
-        };
-        self.cron(rule)
+        self.cron(format!("@every {}", seconds(interval)))
+    }
+
+    /// Sets a fixed delay between the end of a fire on all items and the next fire: whole seconds,
+    /// 1 s to 366 days. The same as [`cron`](Self::cron) with `@after`.
+    ///
+    /// The loss of instances between two fires moves no fire. Needs
+    /// [`monitor_execution`](Self::monitor_execution).
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use lite::JobBuilder;
+    ///
+    /// let config = JobBuilder::new("poll", 2).after(Duration::from_secs(300)).build()?;
+    /// assert_eq!(config.cron.as_deref(), Some("@after 300s"));
+    /// let error = JobBuilder::new("poll", 2).after(Duration::from_millis(9)).build().unwrap_err();
+    /// assert_eq!(error.field, "cron");
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn after(self, delay: Duration) -> Self {
+        self.cron(format!("@after {}", seconds(delay)))
     }
 
     /// Sets the time of the only fire of the job, in whole seconds. The same as
@@ -411,6 +437,31 @@ impl JobBuilder {
         self
     }
 
+    /// Sets rules for the placement of the items, one a line or between semicolons:
+    /// `require CONDITION`, `prefer CONDITION`, `avoid CONDITION`, `zones even` and
+    /// `pin ITEMS CONDITION`. See [`PlacementRules`](sharding::PlacementRules). Without a
+    /// [`strategy`](Self::strategy) the job gets `PLACEMENT`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use lite::JobBuilder;
+    /// let rules = "require disk=ssd; avoid spot=yes; pin 0 server=10.0.0.7";
+    /// let config = JobBuilder::new("report", 4).placement(rules).build()?;
+    /// assert_eq!(config.strategy, "PLACEMENT");
+    ///
+    /// let error = JobBuilder::new("report", 4).placement("require disk").build().unwrap_err();
+    /// assert_eq!(
+    ///     (error.field, error.value.as_str()),
+    ///     ("placement", r#""disk" in rule 1, condition"#)
+    /// );
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn placement(mut self, rules: impl Into<String>) -> Self {
+        self.rest.placement = Some(rules.into());
+        self
+    }
+
     /// Sets the strategy that assigns items to instances, by its name in the scheduler's strategy
     /// registry.
     #[must_use]
@@ -468,6 +519,49 @@ impl JobBuilder {
         self
     }
 
+    /// Sets how many items of the job run at the same time on all instances together, at least 1.
+    /// There is no limit by default. An item beyond it waits, and runs late.
+    ///
+    /// A run holds a permit, which is free again when the run ends or the session of its instance
+    /// is lost. Not for a job with a [`java_class`](Self::java_class), and only with
+    /// [`monitor_execution`](Self::monitor_execution).
+    ///
+    /// # Examples
+    /// ```
+    /// use lite::JobBuilder;
+    ///
+    /// let config = JobBuilder::new("report", 12).cluster_concurrency(3).build()?;
+    /// assert_eq!(config.cluster_concurrency, Some(3));
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn cluster_concurrency(mut self, max: u32) -> Self {
+        self.rest.cluster_concurrency = Some(max);
+        self
+    }
+
+    /// Sets how many runs of the job begin in any period, on all instances together: 1 to 1000 in
+    /// 1 s to 24 h. There is no limit by default. An item beyond it waits, and runs late.
+    ///
+    /// Requested runs, catch-ups and takeovers count as well. Not for a job with a
+    /// [`java_class`](Self::java_class), and only with
+    /// [`monitor_execution`](Self::monitor_execution).
+    ///
+    /// # Examples
+    /// ```
+    /// use lite::{JobBuilder, StartRate};
+    ///
+    /// let rate = StartRate { max: 10, period_seconds: 60 };
+    /// let config = JobBuilder::new("report", 12).start_rate(rate).build()?;
+    /// assert_eq!(config.start_rate, StartRate::parse("10 in 1m"));
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn start_rate(mut self, rate: StartRate) -> Self {
+        self.rest.start_rate = Some(rate);
+        self
+    }
+
     /// Sets a description of the job for operators.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
@@ -511,5 +605,14 @@ impl JobBuilder {
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.rest.overwrite = overwrite;
         self
+    }
+}
+
+/// Writes a length in seconds. The check of the rule rejects a length of no whole seconds.
+fn seconds(length: Duration) -> String {
+    let seconds = length.as_secs();
+    match length.subsec_nanos() {
+        0 => format!("{seconds}s"),
+        nanos => format!("{seconds}s {nanos}ns"),
     }
 }

@@ -7,7 +7,21 @@ use coordination::{InvalidConfig, JobConfig};
 use super::{CodeSource, Registration};
 use crate::error_handler::{self, Selection};
 use crate::scheduler::Inner;
-use crate::{RetryPolicy, config_check};
+use crate::{RetryPolicy, config_check, output};
+
+/// Returns the maximum number of concurrent runs of a job or a process, at least 1.
+pub(crate) fn checked_concurrency(
+    max: Option<usize>,
+) -> Result<Option<NonZeroUsize>, InvalidConfig> {
+    let Some(max) = max else { return Ok(None) };
+    match NonZeroUsize::new(max) {
+        Some(max) => Ok(Some(max)),
+        None => {
+            let valid = "1 or more, or no limit at all";
+            Err(InvalidConfig::new("max_concurrency", max, valid))
+        }
+    }
+}
 
 impl Registration {
     /// Checks the configuration. That of a runtime job is the stored one, so only its use in this
@@ -24,20 +38,12 @@ impl Registration {
         }
     }
 
-    /// Returns the maximum number of concurrent runs, at least 1.
-    pub(super) fn checked_concurrency(&self) -> Result<Option<NonZeroUsize>, InvalidConfig> {
-        let Some(max) = self.max_concurrency else { return Ok(None) };
-        match NonZeroUsize::new(max) {
-            Some(max) => Ok(Some(max)),
-            None => {
-                let valid = "1 or more, or no limit at all";
-                Err(InvalidConfig::new("max_concurrency", max, valid))
-            }
-        }
-    }
-
     /// Checks the limits of runs and callbacks, and the retry policy.
     pub(super) fn check_limits(&self) -> Result<(), InvalidConfig> {
+        if self.output_bytes > 0 && !output::OUTPUT_BYTES.contains(&self.output_bytes) {
+            let valid = "0 for none, or 1024 to 16777216 bytes";
+            return Err(InvalidConfig::new("output_limit", self.output_bytes, valid));
+        }
         if self.timeout.is_some_and(|timeout| timeout.is_zero()) {
             let valid = "more than zero, or no timeout at all";
             return Err(InvalidConfig::new("timeout", "0s", valid));

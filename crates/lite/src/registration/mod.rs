@@ -16,10 +16,12 @@ use futures_util::future::BoxFuture;
 use crate::config_store::{ConfigStore, Settled, Settlement};
 use crate::driver::ShutdownLimits;
 use crate::error_handler;
+use crate::output;
 use crate::runtime::Generation;
 use crate::scheduler::Inner;
 use crate::timer::Since;
 use crate::{EventSubscriber, Job, JobHandle, JobListener, OnceListener, Result, RetryPolicy};
+pub(crate) use check::checked_concurrency;
 use start::Ready;
 
 /// Default limit of a call of a listener or an error handler.
@@ -44,6 +46,7 @@ pub struct Registration {
     max_concurrency: Option<usize>,
     timeout: Option<Duration>,
     retry: Option<RetryPolicy>,
+    output_bytes: usize,
     limits: ShutdownLimits,
     overwrites: bool,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
@@ -74,6 +77,7 @@ impl Registration {
             max_concurrency: None,
             timeout: None,
             retry: None,
+            output_bytes: output::DEFAULT_OUTPUT_BYTES,
             limits,
             subscribers,
             once_listener: None,
@@ -106,7 +110,7 @@ impl Registration {
 
     async fn register(self) -> Result<JobHandle> {
         self.check_config()?;
-        let max_concurrency = self.checked_concurrency()?;
+        let max_concurrency = checked_concurrency(self.max_concurrency)?;
         self.check_limits()?;
         self.check_error_handler(&self.config)?;
         let reserved = self.scheduler.reserve(&self.config.job_name)?;
@@ -141,6 +145,7 @@ impl Registration {
             code_source: &self.code_source,
             dialect: self.scheduler.dialect,
             overwrites: self.overwrites,
+            default_zone: &self.scheduler.default_time_zone,
             started,
             deadline: started.saturating_add(self.scheduler.connect_deadline),
         };

@@ -34,9 +34,12 @@ impl Registration {
         self
     }
 
-    /// Sets the maximum number of items that run at a time in this process, at least 1. Without it
-    /// there is no limit. Further items are claimed, so that the registry shows their owner, and
-    /// wait for a place.
+    /// Sets the maximum number of items of the job that run at a time in this process, at least 1.
+    /// Without it there is no limit. Further items are claimed, so that the registry shows their
+    /// owner, and wait for a place.
+    ///
+    /// [`SchedulerBuilder::max_concurrency`](crate::SchedulerBuilder::max_concurrency) limits all
+    /// jobs of the process together.
     pub fn max_concurrency(mut self, max: usize) -> Self {
         self.max_concurrency = Some(max);
         self
@@ -92,6 +95,14 @@ impl Registration {
     /// ```
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retry = Some(policy);
+        self
+    }
+
+    /// Sets the limit of the output that a history keeps of each run: 1 KiB to 16 MiB, or 0 for
+    /// none. Default 256 KiB. Half of it is for the first lines, half for the last ones; the lines
+    /// between them are left out. Each line counts 32 bytes beside its text.
+    pub fn output_limit(mut self, bytes: usize) -> Self {
+        self.output_bytes = bytes;
         self
     }
 

@@ -14,7 +14,7 @@ use crate::inbox::{Inbox, Senders};
 use crate::job_listener::Listeners;
 use crate::job_record::Subscribers;
 use crate::log::LogSubscriber;
-use crate::run::RunRules;
+use crate::run::{RunLimits, RunRules};
 use crate::runtime::GenerationGuard;
 use crate::timer::Since;
 use crate::{ConfigDifference, EventSubscriber, JobHandle, config_check};
@@ -40,6 +40,7 @@ impl Registration {
             .limited_to(scheduler.seams.registry.limits())
             .checked_by(config_check::check_timing)
             .scheduled_by(config_check::lookup(scheduler.default_time_zone.clone()));
+        coordinator = coordinator.placed_by(scheduler.attributes.clone());
         if let Some(name) = &scheduler.stable_name {
             coordinator = coordinator.named(name);
         }
@@ -68,11 +69,18 @@ impl Registration {
             join_deadline: scheduler.connect_deadline,
             ending: OnceLock::new(),
         });
-        let rules = RunRules { timeout: self.timeout, grace: limits.grace, retry: self.retry };
+        let rules = RunRules {
+            timeout: self.timeout,
+            grace: limits.grace,
+            retry: self.retry,
+            output_bytes: self.output_bytes,
+        };
         let listeners =
             Listeners::new(self.listeners, self.listener_timeout, Arc::clone(&seams.clock));
+        let limits_of_runs = RunLimits::new(ready.max_concurrency, scheduler.places.clone());
+        let kept = Arc::clone(&subscribers);
         let executor =
-            Executor::new(self.job, &seams, ends, ready.max_concurrency, rules, listeners);
+            Executor::new(self.job, &seams, kept, ends, limits_of_runs, rules, listeners);
         let driver = Box::new(Driver {
             coordinator: ready.coordinator,
             once_listener: self.once_listener,

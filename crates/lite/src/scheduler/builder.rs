@@ -5,16 +5,18 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use coordination::{Dialect, Following, InvalidName, Label, ServerIp};
+use coordination::{Dialect, Following, InvalidConfig, InvalidName, Label, ServerIp};
 use parking_lot::Mutex;
 use reg_center::RegistryCenter;
-use sharding::StrategyRegistry;
+use sharding::{InstanceAttributes, InvalidPlacement, StrategyRegistry};
 use tokio_util::sync::CancellationToken;
 use trigger::Zone;
 
 use super::{Inner, Scheduler};
 use crate::address::{self, Network, Preference};
 use crate::identity::Incarnations;
+use crate::places::Places;
+use crate::registration;
 use crate::runtime::{self, Runtime, RuntimeJobStates};
 use crate::seams::{Clock, Randomness, Seams, Spawn, SystemClock, SystemRandomness, TokioSpawn};
 use crate::{ErrorHandlers, EventSubscriber, Result, config_check};
@@ -31,10 +33,12 @@ use crate::{ErrorHandlers, EventSubscriber, Result, config_check};
 /// | [`following`](Self::following) | narrow watch in jobs with 64 items or more |
 /// | [`default_time_zone`](Self::default_time_zone) | UTC |
 /// | [`connect_deadline`](Self::connect_deadline) | 30 s |
+/// | [`weight`](Self::weight), [`zone`](Self::zone), [`label`](Self::label) | 1, none, none |
 /// | [`strategies`](Self::strategies) | those of the `sharding` crate |
 /// | [`error_handlers`](Self::error_handlers) | `LOG`, `IGNORE` and `THROW` |
 /// | [`labels`](Self::labels) | none: runtime jobs are joined with any label |
 /// | [`max_runtime_jobs`](Self::max_runtime_jobs) | 1 000 |
+/// | [`max_concurrency`](Self::max_concurrency) | no limit |
 /// | [`event_subscriber`](Self::event_subscriber) | the log only |
 /// | [`clock`](Self::clock), [`spawner`](Self::spawner) | those of the operating system and tokio |
 /// | [`randomness`](Self::randomness) | that of the operating system |
@@ -47,6 +51,7 @@ pub struct SchedulerBuilder {
     preference: Preference,
     instance_name: Option<String>,
     stable_name: Option<String>,
+    attributes: InstanceAttributes,
     dialect: Option<Dialect>,
     following: Following,
     default_time_zone: Zone,
@@ -56,6 +61,7 @@ pub struct SchedulerBuilder {
     connect_deadline: Duration,
     labels: Option<BTreeSet<Label>>,
     max_runtime_jobs: usize,
+    max_concurrency: Option<usize>,
 }
 
 impl SchedulerBuilder {
@@ -72,6 +78,7 @@ impl SchedulerBuilder {
             preference: Preference::default(),
             instance_name: None,
             stable_name: None,
+            attributes: InstanceAttributes::default(),
             dialect: None,
             following: Following::default(),
             default_time_zone: Zone::utc(),
@@ -81,6 +88,7 @@ impl SchedulerBuilder {
             connect_deadline: Duration::from_secs(30),
             labels: None,
             max_runtime_jobs: runtime::DEFAULT_MAX_JOBS,
+            max_concurrency: None,
         }
     }
 
@@ -147,6 +155,57 @@ impl SchedulerBuilder {
     #[must_use]
     pub fn stable_name(mut self, name: impl Into<String>) -> Self {
         self.stable_name = Some(name.into());
+        self
+    }
+
+    /// Sets the weight of this process, 1 to 100: one of weight 2 gets twice the items of one of
+    /// weight 1, in jobs with the strategy `PLACEMENT`. Default 1.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) with the field `weight`.
+    pub fn weight(mut self, weight: u32) -> Result<Self> {
+        self.attributes = placed("weight", self.attributes.with_weight(weight))?;
+        Ok(self)
+    }
+
+    /// Sets the zone of this process: processes of a zone can fail together. The strategy
+    /// `PLACEMENT` gives no zone more than its share of a job's items.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) with the field `zone`.
+    pub fn zone(mut self, zone: impl Into<String>) -> Result<Self> {
+        self.attributes = placed("zone", self.attributes.with_zone(zone))?;
+        Ok(self)
+    }
+
+    /// Adds a label of this process, which the [placement](crate::JobBuilder::placement) rules of
+    /// jobs require, prefer or avoid. Labels of runtime jobs are another thing: see
+    /// [`labels`](Self::labels).
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) with the field `label`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use lite::Scheduler;
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// let scheduler = Scheduler::builder(registry)
+    ///     .weight(2)?
+    ///     .zone("eu-1")?
+    ///     .label("disk", "ssd")?
+    ///     .build()?;
+    /// # Ok::<(), lite::Error>(())
+    /// ```
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Result<Self> {
+        self.attributes = placed("label", self.attributes.with_label(key, value))?;
+        Ok(self)
+    }
+
+    /// Sets weight, zone and labels together.
+    #[must_use]
+    pub fn attributes(mut self, attributes: InstanceAttributes) -> Self {
+        self.attributes = attributes;
         self
     }
 
@@ -234,6 +293,27 @@ impl SchedulerBuilder {
         self
     }
 
+    /// Sets how many items run at the same time in this process, over all of its jobs. There is no
+    /// limit by default.
+    ///
+    /// Further claimed runs wait. Free places go to the jobs in turn, so that no job starves.
+    /// [`Registration::max_concurrency`](crate::Registration::max_concurrency) limits one job; a
+    /// run that waits for its own job takes no place here.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use lite::Scheduler;
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// let scheduler = Scheduler::builder(registry).max_concurrency(8).build()?;
+    /// # Ok::<(), lite::Error>(())
+    /// ```
+    #[must_use]
+    pub fn max_concurrency(mut self, max: usize) -> Self {
+        self.max_concurrency = Some(max);
+        self
+    }
+
     /// Sets the jobs for which this process uses a narrow watch, which covers its own items, while
     /// no other node concerns it.
     #[must_use]
@@ -276,17 +356,19 @@ impl SchedulerBuilder {
     /// # Errors
     /// [`Error::Name`](crate::Error::Name) if the name of the instance is invalid;
     /// [`Error::Config`](crate::Error::Config) if this host has no address of the requested
-    /// interface or network.
+    /// interface or network, or if [`max_concurrency`](Self::max_concurrency) is 0.
     pub fn build(self) -> Result<Scheduler> {
         let server = match self.server {
             Some(server) => server,
             None => address::server(&self.preference)?,
         };
+        let max_concurrency = registration::checked_concurrency(self.max_concurrency)?;
         let abort = CancellationToken::new();
         let job_states = RuntimeJobStates::new(self.subscribers.clone());
         let inner = Inner {
             incarnations: Arc::new(incarnations(server, self.instance_name)?),
             stable_name: self.stable_name,
+            attributes: self.attributes,
             dialect: self.dialect,
             following: self.following,
             default_time_zone: self.default_time_zone,
@@ -298,11 +380,22 @@ impl SchedulerBuilder {
             closing: abort.child_token(),
             abort,
             runtime: Runtime::new(self.labels, self.max_runtime_jobs, job_states),
+            places: max_concurrency.map(Places::new),
             timer: OnceLock::new(),
             jobs: Mutex::default(),
         };
         Ok(Scheduler { inner: Arc::new(inner) })
     }
+}
+
+fn placed(
+    field: &'static str,
+    attributes: Result<InstanceAttributes, InvalidPlacement>,
+) -> Result<InstanceAttributes, InvalidConfig> {
+    attributes.map_err(|error| {
+        let value = format!("{:?} in {}", error.value, error.part);
+        InvalidConfig::new(field, value, error.valid)
+    })
 }
 
 fn incarnations(

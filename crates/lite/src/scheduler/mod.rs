@@ -10,11 +10,12 @@ use std::time::Duration;
 use coordination::{Dialect, Following, JobConfig, ServerIp};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
-use sharding::StrategyRegistry;
+use sharding::{InstanceAttributes, StrategyRegistry};
 use tokio_util::sync::CancellationToken;
 use trigger::Zone;
 
 use crate::identity::Incarnations;
+use crate::places::Places;
 use crate::runtime::{self, Runtime};
 use crate::seams::Seams;
 use crate::timer::Timer;
@@ -65,6 +66,7 @@ pub(crate) struct Inner {
     pub(crate) seams: Seams,
     pub(crate) incarnations: Arc<Incarnations>,
     pub(crate) stable_name: Option<String>,
+    pub(crate) attributes: InstanceAttributes,
     pub(crate) dialect: Option<Dialect>,
     pub(crate) following: Following,
     /// Time zone of configurations that name none.
@@ -78,6 +80,8 @@ pub(crate) struct Inner {
     /// Cancelled when the scheduler is shut down or aborted: it accepts no more jobs.
     pub(crate) closing: CancellationToken,
     pub(crate) runtime: Runtime,
+    /// The places of all runs; `None` if their number is not limited.
+    pub(crate) places: Option<Arc<Places>>,
     jobs: Mutex<Jobs>,
     timer: OnceLock<Timer>,
 }

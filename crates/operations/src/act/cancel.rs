@@ -83,9 +83,7 @@ impl Operations {
         report.extend(others.report(job, None));
         Ok(report)
     }
-}
 
-impl Operations {
     /// Returns the report that [`cancel`](Self::cancel) would have if it were called now.
     ///
     /// # Errors
@@ -100,7 +98,7 @@ impl Operations {
 pub(super) fn preview(job: &JobSnapshot, which: &RunsToCancel, now: Timestamp) -> Result<Planned> {
     let Selected { runs, others: mut planned } = select(job, which)?;
     let runs: Vec<_> = runs.into_iter().collect();
-    request(job, &runs, &By::new("preview", "preview")?, now, &mut planned);
+    request(job, &runs, &By::of_preview(), now, &mut planned);
     Ok(planned)
 }
 
@@ -113,26 +111,25 @@ struct Selected {
 
 fn select(job: &JobSnapshot, which: &RunsToCancel) -> Result<Selected> {
     check_supported(job)?;
-    let candidates: Vec<_> = match which {
-        RunsToCancel::All => job.view().items().map(|(item, _)| item).collect(),
-        RunsToCancel::OfItems(which) => {
-            which.iter().try_for_each(|item| items::known(job, *item))?;
-            which.iter().copied().collect()
+    if let RunsToCancel::OfFire(fire) = which {
+        check_not_noted(job, *fire)?;
+    }
+    let named = if let RunsToCancel::OfItems(items) = which { Some(items) } else { None };
+    let candidates: Vec<_> = match named {
+        Some(named) => {
+            named.iter().try_for_each(|item| items::known(job, *item))?;
+            named.iter().copied().collect()
         }
-        RunsToCancel::OfFire(fire) => {
-            check_not_noted(job, *fire)?;
-            job.view().items().map(|(item, _)| item).collect()
-        }
+        None => job.view().items().map(|(item, _)| item).collect(),
     };
     let mut selected = Selected { runs: BTreeMap::new(), others: Planned::default() };
     for item in candidates {
-        let is_named = matches!(which, RunsToCancel::OfItems(_));
         match run_of(job, item) {
             Ok(ledger) if is_wanted(ledger, which) => {
                 selected.runs.insert(item, ledger.token);
             }
             // A run for another fire, or an idle item of a request for all.
-            Err(NoRun::Idle(_)) if !is_named => {}
+            Err(NoRun::Idle(_)) if named.is_none() => {}
             Ok(_) => {}
             Err(NoRun::Idle(why) | NoRun::Unrecorded(why)) => {
                 selected.others.leave(item_target(item), why);
@@ -211,7 +208,7 @@ fn request(
         let request = CancelRequest::new(*token, by.who(), by.why(), now.as_millisecond());
         let next = request.and_then(|request| record.value.with_cancel_request(request));
         let Some(next) = next else { continue };
-        let what = described(&record.value);
+        let what = described(&record.value, job.lost_holder(*item).is_some());
         let (item, version) = (*item, record.version);
         let step = OperatorStep::RequestCancel { item, ledger: Box::new(next), version };
         planned.change(target, what, [step]);
@@ -219,10 +216,10 @@ fn request(
 }
 
 /// Describes the run that is cancelled.
-fn described(ledger: &Ledger) -> String {
+fn described(ledger: &Ledger, is_lost: bool) -> String {
     let Some(run) = ledger.run() else { return String::new() };
     let (fire, token, holder) = (run.fire, ledger.token, &run.holder);
-    if ledger.running().is_some() {
+    if ledger.running().is_some() && !is_lost {
         format!("run for the fire of {fire}, token {token}, is cancelled on {holder}")
     } else {
         format!("orphaned run for the fire of {fire}, token {token}, is ended by the leader")

@@ -221,13 +221,28 @@ impl Operations {
     ) -> Result<Updated> {
         let changes = Mutex::new(Vec::new());
         let plan = |snapshot: &JobSnapshot, _: &str| {
-            let (planned, found) = self.plan_update(snapshot, wanted, expected, by)?;
+            let (mut planned, found) = self.plan_update(snapshot, wanted, expected)?;
+            if let Some(node) =
+                snapshot.node(&NodeKind::Config).filter(|_| !planned.done.is_empty())
+            {
+                planned.steps.extend(self.keep_former(snapshot, &node.data, by)?);
+            }
             *changes.lock() = found;
             Ok(planned)
         };
         let report = self.change(&wanted.job_name, "update configuration", by, plan).await?;
         let changes = changes.into_inner();
         Ok(Updated { report, changes })
+    }
+
+    /// Returns the result that [`update_config`](Self::update_config) would have, without writing.
+    ///
+    /// # Errors
+    /// As [`update_config`](Self::update_config), except those of the commit.
+    pub async fn preview_update(&self, wanted: &JobConfig, expected: Revision) -> Result<Updated> {
+        let snapshot = self.job(&wanted.job_name).await?;
+        let (planned, changes) = self.plan_update(&snapshot, wanted, expected)?;
+        Ok(Updated { report: planned.report(&wanted.job_name, None), changes })
     }
 
     /// Replaces a job's configuration by a former one, like [`update_config`](Self::update_config).
@@ -265,7 +280,6 @@ impl Operations {
         job: &JobSnapshot,
         wanted: &JobConfig,
         expected: Revision,
-        by: &By,
     ) -> Result<(Planned, Vec<FieldChange>)> {
         let name = || job.job().clone();
         let node = job.node(&NodeKind::Config).ok_or_else(|| Error::NoSuchJob { job: name() })?;
@@ -286,8 +300,7 @@ impl Operations {
         };
         let config = Box::new(wanted.clone());
         let step = OperatorStep::SetConfig { config, version: node.stat.version };
-        let kept = self.keep_former(job, &node.data, by)?;
-        planned.change("configuration", what, [step].into_iter().chain(kept));
+        planned.change("configuration", what, [step]);
         Ok((planned, changes))
     }
 

@@ -19,7 +19,8 @@ impl Operations {
     /// code.
     ///
     /// The dialect of the job is that of [`JobConfig::java`]. A configuration of 3.x needs a Java
-    /// class only if Java instances are to take part.
+    /// class only if Java instances are to take part. Without a strategy, the job gets that of
+    /// [`JobConfig::with_default_strategy`].
     ///
     /// # Errors
     /// [`Error::JobExists`] if there is a job of this name, or nodes of a removed one;
@@ -48,6 +49,29 @@ impl Operations {
     /// # }
     /// ```
     pub async fn create_job(
+        &self,
+        template: &TemplateRecord,
+        config: &JobConfig,
+        by: &By,
+    ) -> Result<Report> {
+        self.create_stored(template, &config.clone().with_default_strategy(None), by).await
+    }
+
+    /// Returns the configuration that [`create_job`](Self::create_job) would store now.
+    ///
+    /// # Errors
+    /// Those of [`create_job`](Self::create_job), except those of the write.
+    pub async fn preview_creation(&self, config: &JobConfig) -> Result<JobConfig> {
+        let config = config.clone().with_default_strategy(None);
+        validate(&config, None, &self.strategies, self.now())?;
+        match self.job_if_any(&config.job_name).await? {
+            Some(found) => Err(exists(&found)),
+            None => Ok(config),
+        }
+    }
+
+    /// Creates a job from a template with a stored configuration, which keeps its meaning.
+    pub(crate) async fn create_stored(
         &self,
         template: &TemplateRecord,
         config: &JobConfig,

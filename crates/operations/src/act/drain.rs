@@ -41,6 +41,7 @@ pub struct Drained {
 
 /// Result of a drain of a server for all jobs that know it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct DrainedServer {
     /// Report of the changes to the server, one for each job.
@@ -51,6 +52,7 @@ pub struct DrainedServer {
 
 /// State of one job at the end of a drain of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct DrainedJob {
     /// Name of the job.

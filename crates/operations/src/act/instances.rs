@@ -31,12 +31,14 @@ impl Operations {
         instance: &InstanceId,
         by: &By,
     ) -> Result<Report> {
-        self.change(job, "shutdown", by, |job, _| {
-            known(job, instance)?;
-            Ok(shut_down(job, |id| id == instance))
-        })
-        .await
+        self.change(job, "shutdown", by, |job, _| shut_down_one(job, instance)).await
     }
+}
+
+/// Plans the shutdown of one registered instance.
+pub(super) fn shut_down_one(job: &JobSnapshot, instance: &InstanceId) -> Result<Planned> {
+    known(job, instance)?;
+    Ok(shut_down(job, |id| id == instance))
 }
 
 /// Plans the shutdown of the instances in scope.

@@ -2,6 +2,7 @@
 //!
 //! Each is a pure function from a snapshot to the wanted steps, and the call that writes them.
 
+mod backfill;
 mod cancel;
 mod config;
 mod creation;
@@ -18,6 +19,7 @@ use coordination::{JobName, ServerIp};
 
 use crate::{Error, Result, ServerPattern};
 
+pub use backfill::{BackfillProgress, BackfillRequest, BackfillState, RequestedBackfill};
 pub use cancel::RunsToCancel;
 pub(crate) use config::readable_by_peers;
 pub use config::{FieldChange, StoredConfig, Updated, differences};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use sharding::ShardingItem;
+use sharding::{InstanceId, ShardingItem};
 
 use super::{RunsToCancel, Scope, cancel, instances, items, servers, trigger};
 use crate::change::Planned;
@@ -25,6 +25,8 @@ pub enum Change {
     RemoveServers(Scope),
     /// [`Operations::shut_down`](crate::Operations::shut_down).
     ShutDown(Scope),
+    /// [`Operations::shut_down_instance`](crate::Operations::shut_down_instance).
+    ShutDownInstance(InstanceId),
     /// [`Operations::disable_items`](crate::Operations::disable_items).
     DisableItems(BTreeSet<ShardingItem>),
     /// [`Operations::enable_items`](crate::Operations::enable_items).
@@ -62,6 +64,7 @@ pub fn preview(job: &JobSnapshot, change: &Change, now: Timestamp) -> Result<Rep
         Change::Resume(scope) => servers::resume(job, scope),
         Change::RemoveServers(scope) => servers::remove(job, scope, usize::MAX).0,
         Change::ShutDown(scope) => instances::shut_down_servers(job, scope),
+        Change::ShutDownInstance(instance) => instances::shut_down_one(job, instance)?,
         Change::DisableItems(items) => of_items(job, items, true)?,
         Change::EnableItems(items) => of_items(job, items, false)?,
         Change::Run(items) => trigger::preview(job, items.clone(), now)?,

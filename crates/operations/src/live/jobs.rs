@@ -175,7 +175,9 @@ impl Jobs {
     fn check_fire(&mut self, name: &JobName) {
         let Some(job) = self.jobs.get(name) else { return };
         let revision = job.snapshot.config_revision();
-        if job.fire.is_some_and(|(_, of)| Some(of) == revision) {
+        // A delay counts from the ends of runs, so that any change can move its next fire.
+        let is_fixed = job.snapshot.config().is_none_or(|config| config.fixed_delay().is_none());
+        if is_fixed && job.fire.is_some_and(|(_, of)| Some(of) == revision) {
             return;
         }
         let has_schedule = job.snapshot.schedule().is_some();

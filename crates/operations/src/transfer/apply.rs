@@ -202,7 +202,7 @@ fn wanted(
             owner.mark(&mut wanted);
         }
     }
-    wanted
+    wanted.with_default_strategy(stored.and_then(JobSnapshot::config))
 }
 
 impl Operations {

@@ -1,6 +1,7 @@
 //! Import of configurations: the plan, and its execution.
 
 use std::borrow::Borrow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use coordination::{
@@ -10,15 +11,16 @@ use coordination::{
 use jiff::Timestamp;
 use reg_center::Revision;
 use serde::Serialize;
-use sharding::StrategyRegistry;
+use sharding::{ShardingItem, StrategyRegistry};
 
 use super::{ExportedTemplate, class_in_root};
 use crate::act::{differences, named, readable_by_peers};
+use crate::audit_targets::item_target;
 use crate::change::Planned;
 use crate::operations::Absence;
 use crate::{By, Error, FieldChange, JobSnapshot, Operations, Report, Result, validate};
 
-/// A configuration to import, with the template of its job.
+/// A configuration to import, with the template and the checkpoints of its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Importable {
@@ -26,12 +28,14 @@ pub struct Importable {
     pub config: JobConfig,
     /// Template that a new job is created from; `None` if the code of its instances registers it.
     pub template: Option<TemplateRecord>,
+    /// Checkpoints of a new job without a template, in the format of the job's code.
+    pub checkpoints: BTreeMap<ShardingItem, Vec<u8>>,
 }
 
 impl From<JobConfig> for Importable {
-    /// Returns the configuration as that of a job without a template.
+    /// Returns the configuration as that of a job without a template and checkpoints.
     fn from(config: JobConfig) -> Self {
-        Self { config, template: None }
+        Self { config, template: None, checkpoints: BTreeMap::new() }
     }
 }
 
@@ -87,7 +91,8 @@ impl ImportStep {
     /// whole configuration, which may hold secrets.
     #[must_use]
     pub fn identity(&self) -> String {
-        format!("{self}\n{}\n{:?}", encode_config(&self.wanted.config), self.wanted.template)
+        let Importable { config, template, checkpoints } = &self.wanted;
+        format!("{self}\n{}\n{template:?}\n{checkpoints:?}", encode_config(config))
     }
 }
 
@@ -99,7 +104,11 @@ impl fmt::Display for ImportStep {
         };
         match &self.act {
             ImportAct::Create => match &self.wanted.template {
-                None => write!(f, "create {}", self.job),
+                None if self.wanted.checkpoints.is_empty() => write!(f, "create {}", self.job),
+                None => {
+                    let n = self.wanted.checkpoints.len();
+                    write!(f, "create {} with checkpoints of {n} items", self.job)
+                }
                 Some(record) => write!(f, "create {} from {}", self.job, named(record)),
             },
             ImportAct::Replace { changes } => {
@@ -161,7 +170,7 @@ pub fn plan_import<S: Borrow<JobSnapshot>>(
         };
         let template = given.template.as_ref().map(ExportedTemplate::of);
         let stored = stored.and_then(JobSnapshot::config_revision);
-        let wanted = Importable { config, template: given.template.clone() };
+        let wanted = Importable { config, ..given.clone() };
         ImportStep { job, act, template, wanted, stored }
     };
     jobs.iter().map(step).collect()
@@ -281,7 +290,7 @@ impl Operations {
     /// has changed or created the job; otherwise as [`update_config`](Self::update_config). In each
     /// case nothing was changed.
     pub async fn import(&self, step: &ImportStep, by: &By) -> Result<Report> {
-        let Importable { config, template } = &step.wanted;
+        let Importable { config, template, .. } = &step.wanted;
         let unchanged = |is_left: bool| {
             let mut planned = Planned::default();
             if is_left {
@@ -293,8 +302,8 @@ impl Operations {
         };
         match &step.act {
             ImportAct::Create => match template {
-                Some(template) => self.create_job(template, config, by).await,
-                None => self.create(config, by).await,
+                Some(template) => self.create_stored(template, config, by).await,
+                None => self.create(&step.wanted, by).await,
             },
             ImportAct::Replace { .. } => {
                 let expected = step.stored.unwrap_or_default();
@@ -305,8 +314,10 @@ impl Operations {
         }
     }
 
-    /// Stores the configuration of a job that has none, so that starting instances run it.
-    async fn create(&self, config: &JobConfig, by: &By) -> Result<Report> {
+    /// Stores the configuration of a job that has none, so that starting instances run it, and
+    /// the checkpoints that they continue from.
+    async fn create(&self, wanted: &Importable, by: &By) -> Result<Report> {
+        let Importable { config, checkpoints, .. } = wanted;
         let plan = |job: &JobSnapshot, _: &str| {
             if job.has_config() {
                 return Err(Error::AlreadyThere { job: job.job().clone() });
@@ -324,6 +335,16 @@ impl Operations {
             debug_assert!(job.node(&NodeKind::Config).is_none(), "there is no configuration");
             let mut planned = Planned::default();
             planned.change("configuration", "stored", class.into_iter().chain([add]));
+            for (item, data) in checkpoints {
+                let target = item_target(*item);
+                if job.node(&NodeKind::Checkpoint(*item)).is_some() {
+                    planned.leave(target, "it has a checkpoint already");
+                } else {
+                    let add =
+                        OperatorStep::AddCheckpoint { item: *item, data: data.clone().into() };
+                    planned.change(target, "checkpoint stored", [add]);
+                }
+            }
             Ok(planned)
         };
         self.change_or_create(&config.job_name, Absence::IsEmpty, "import", by, plan).await

@@ -162,7 +162,7 @@ impl ExportedJob {
     fn importable(&self) -> Result<Importable, ExportError> {
         let config = self.config()?;
         let template = self.template.as_ref().map(ExportedTemplate::record).transpose()?;
-        Ok(Importable { config, template })
+        Ok(Importable { template, ..config.into() })
     }
 
     fn config(&self) -> Result<JobConfig, ExportError> {

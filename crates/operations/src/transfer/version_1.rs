@@ -6,7 +6,7 @@ use std::str::FromStr;
 use coordination::{
     Dialect, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConfig, MaxTimeDiff,
 };
-use sharding::{ShardingStrategy, StrategyRegistry};
+use sharding::{ShardingItem, ShardingStrategy, StrategyRegistry};
 
 use crate::JobSnapshot;
 
@@ -29,14 +29,17 @@ const GONE: [(&str, &str); 3] = [
 pub struct Converted {
     /// The configuration.
     pub config: JobConfig,
+    /// The offsets that the code of items had stored, as their checkpoints.
+    pub checkpoints: BTreeMap<ShardingItem, Vec<u8>>,
     /// One sentence for each setting that could not be converted.
     pub notes: Vec<String>,
 }
 
 /// Converts a job of ElasticJob 1.x; returns `None` if the nodes are not those of such a job.
 ///
-/// The fields of `config/*` are converted. Strategies get their name in the dialect. Fields without
-/// a counterpart, and settings of operators at servers and items, are listed in the notes.
+/// The fields of `config/*` are converted, and the offsets of items become checkpoints. Strategies
+/// get their name in the dialect. Fields without a counterpart, and settings of operators at
+/// servers and items, are listed in the notes.
 ///
 /// # Errors
 /// A text that names a node, its value, and the valid values.
@@ -111,7 +114,8 @@ impl Conversion {
         config.java = self.java()?;
         self.note_dropped_fields();
         self.note_operator_settings(job);
-        Ok(Converted { config, notes: self.notes })
+        let checkpoints = self.checkpoints(job, &config);
+        Ok(Converted { config, checkpoints, notes: self.notes })
     }
 
     fn note(&mut self, note: impl Into<String>) {
@@ -217,23 +221,36 @@ impl Conversion {
             ("shutdown", "is shut down"),
         ];
         let root = format!("/{}/", job.job());
-        let mut offsets = 0;
         for node in job.nodes() {
             let Some(below) = node.path.as_str().strip_prefix(&root) else { continue };
             let names: Vec<&str> = below.split('/').collect();
-            match names.as_slice() {
-                ["servers", ip, mark] => {
-                    let found = marks.iter().find(|(name, _)| name == mark);
-                    if let Some((_, is)) = found {
-                        self.note(format!("server {ip} {is} in 1.x; this setting is not imported"));
-                    }
-                }
-                ["offset", _] if !node.data.is_empty() => offsets += 1,
-                _ => {}
+            let ["servers", ip, mark] = names.as_slice() else { continue };
+            if let Some((_, is)) = marks.iter().find(|(name, _)| name == mark) {
+                self.note(format!("server {ip} {is} in 1.x; this setting is not imported"));
             }
         }
-        if offsets > 0 {
-            self.note(format!("the offsets of {offsets} items are not imported"));
+    }
+
+    /// Returns the offsets of the items, which have to be within the configured number.
+    fn checkpoints(
+        &mut self,
+        job: &JobSnapshot,
+        config: &JobConfig,
+    ) -> BTreeMap<ShardingItem, Vec<u8>> {
+        let root = format!("/{}/offset/", job.job());
+        let mut checkpoints = BTreeMap::new();
+        for node in job.nodes().filter(|node| !node.data.is_empty()) {
+            let Some(name) = node.path.as_str().strip_prefix(&root) else { continue };
+            match name.parse::<u32>() {
+                Ok(item) if item < config.sharding_total_count => {
+                    checkpoints.insert(ShardingItem::new(item), node.data.to_vec());
+                }
+                _ => self.note(format!(
+                    "the offset of item {name} is not imported; the items are 0 to {}",
+                    config.sharding_total_count.saturating_sub(1)
+                )),
+            }
         }
+        checkpoints
     }
 }

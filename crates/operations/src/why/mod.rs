@@ -11,7 +11,7 @@ use crate::audit_targets::item_target;
 use crate::doctor::future_fires;
 use crate::held::{self, LiveServers, last_change};
 use crate::statistics::{failing_items, item_brief};
-use crate::{JobSnapshot, exclusion_at, fire_need, next_fires};
+use crate::{FireNeed, JobSnapshot, exclusion_at, fire_need};
 
 pub use reason::WhyNot;
 
@@ -36,19 +36,26 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
         return reasons;
     }
     reasons.extend(of_members(job));
-    let (all, some): (Vec<_>, Vec<_>) =
-        of_paused(job).into_iter().partition(|why| matches!(why, WhyNot::Paused { all: true, .. }));
-    reasons.extend(all);
+    let mut paused = of_paused(job);
+    reasons.extend(paused.take_if(|why| matches!(why, WhyNot::Paused { all: true, .. })));
+    reasons.extend(orphaned_items(job));
     let future = future_fires(job, now);
     let shown = future.iter().take(MAX_ITEMS);
     reasons.extend(shown.map(|(item, fire)| future_fire(job, *item, *fire)));
     reasons.extend(failing(job, failing_items(job), job.items().len()));
     reasons.extend(late(&future, first_due_fire(job, None), now));
+    let waits = reasons.iter().any(|why| matches!(why, WhyNot::Late { runs: false, .. }));
+    reasons.extend(waits_for_permit(job).filter(|_| waits));
+    reasons.extend(waits_for_rate(job, now).filter(|_| waits));
+    reasons
+        .extend(job.view().instances().filter_map(|id| waits_for_place(job, id)).take(MAX_ITEMS));
     // The other servers run the job: what fails or is late there is more important.
-    reasons.extend(some);
+    reasons.extend(paused);
     reasons.extend(of_disabled(job));
+    reasons.extend(disabled_items(job));
+    reasons.extend(backfilling(job, None));
     reasons.extend(last_gap(job, &job.items(), now));
-    with_schedule(reasons, job, now)
+    with_schedule(reasons, job, fire_need(job), now)
 }
 
 /// Returns why an item does not run: reasons of the job and of the item. Never empty.
@@ -62,15 +69,18 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
         return vec![WhyNot::NoSuchItem];
     }
     reasons.extend(of_members(job));
-    reasons.extend(of_item(job, item));
+    reasons.extend(of_item(job, item, now));
     let future = future_fires(job, now).into_iter().find(|(other, _)| *other == item);
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     let failed = failing_items(job).into_iter().filter(|other| *other == item).collect();
     reasons.extend(failing(job, failed, 1));
     reasons.extend(late(future.as_slice(), due_fire(job, item, None), now));
+    reasons.extend(backfilling(job, Some(item)));
     reasons.extend(last_gap(job, &[item], now));
     let after = future.and_then(|(_, fire)| Timestamp::from_millisecond(fire.0).ok());
-    with_schedule(reasons, job, after.unwrap_or(now))
+    let disabled = job.view().item(item).is_disabled();
+    let need = fire_need(job).or_else(|| disabled.then_some(FireNeed::ItemEnabled));
+    with_schedule(reasons, job, need, after.unwrap_or(now))
 }
 
 /// Maximum number of items named for the same kind of reason.
@@ -114,6 +124,22 @@ fn last_gap(job: &JobSnapshot, items: &[ShardingItem], now: Timestamp) -> Option
     })
 }
 
+/// Returns the backfill in progress; of an item, only if the item takes part.
+fn backfilling(job: &JobSnapshot, item: Option<ShardingItem>) -> Option<WhyNot> {
+    let backfill = job.view().backfills().open()?;
+    if item.is_some_and(|item| !backfill.items.contains(&item)) {
+        return None;
+    }
+    let is_monitored = job.config().is_none_or(|config| config.monitor_execution);
+    Some(WhyNot::Backfilling {
+        id: backfill.id.to_string(),
+        done: backfill.done,
+        total: backfill.total,
+        by: backfill.by.clone(),
+        waits: job.may_have_java() || !is_monitored,
+    })
+}
+
 /// Returns the failing items with the latest reason; `None` if no item is failing.
 fn failing(job: &JobSnapshot, items: Vec<ShardingItem>, of: usize) -> Option<WhyNot> {
     let last =
@@ -138,9 +164,12 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
     let of_all = [NodeKind::Term, NodeKind::Assignment];
     let mut reasons: Vec<_> = of_all.iter().filter_map(|kind| newer_record(job, kind)).collect();
     if job.available().is_empty() {
-        let held_back = |id: &InstanceId| match held_back(job, id) {
-            Some(why) => why,
-            None => format!("{id} is leaving"),
+        let held_back = |id: &InstanceId| match (held_back(job, id), view.unmet_condition(id)) {
+            (Some(why), _) => why,
+            (None, Some(unmet)) if !view.is_draining(id) => {
+                format!("{id} does not meet {unmet}, which the placement rules require")
+            }
+            (None, _) => format!("{id} is leaving"),
         };
         let servers = view.instances().map(held_back).collect();
         reasons.push(WhyNot::NoAvailableInstance { servers });
@@ -198,7 +227,45 @@ fn of_disabled(job: &JobSnapshot) -> Option<WhyNot> {
     (!servers.is_empty()).then_some(WhyNot::ServersDisabled { servers })
 }
 
-fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
+fn disabled_items(job: &JobSnapshot) -> Option<WhyNot> {
+    let disabled = job.items().into_iter().filter(|item| job.view().item(*item).is_disabled());
+    let items: Vec<_> = disabled.map(ShardingItem::index).collect();
+    (!items.is_empty()).then_some(WhyNot::ItemsDisabled { items })
+}
+
+fn orphaned_items(job: &JobSnapshot) -> Option<WhyNot> {
+    let items = job.items().into_iter().filter(|item| job.is_orphaned(*item));
+    let items: Vec<_> = items.map(ShardingItem::index).collect();
+    (!items.is_empty()).then_some(WhyNot::OrphanedItems { items })
+}
+
+/// Returns the reason if no run of the job can begin, because all permits are taken.
+fn waits_for_permit(job: &JobSnapshot) -> Option<WhyNot> {
+    let limit = job.config()?.cluster_concurrency?;
+    let taken = u32::try_from(job.view().permits().count()).unwrap_or(u32::MAX);
+    let holders = job.view().permits().filter_map(|(_, permit)| permit.holder.as_ref());
+    let held = holders.take(MAX_ITEMS).map(|(item, id)| format!("item {item} on {id}")).collect();
+    (taken >= limit).then_some(WhyNot::WaitsForPermit { limit, held, taken })
+}
+
+/// Returns the reason if no run of the job can begin, because its start rate is reached.
+fn waits_for_rate(job: &JobSnapshot, now: Timestamp) -> Option<WhyNot> {
+    let (rate, at_ms) = job.view().starts_again_at(now.as_millisecond())?;
+    Some(WhyNot::WaitsForRate { rate: rate.to_string(), at_ms })
+}
+
+/// Returns the reason if claimed runs of the instance wait for a place in its process.
+fn waits_for_place(job: &JobSnapshot, id: &InstanceId) -> Option<WhyNot> {
+    let waiting = job.view().waiting_runs(id)?;
+    Some(WhyNot::WaitsForPlace {
+        holder: id.to_string(),
+        limit: waiting.limit,
+        waiting: waiting.count,
+        since_ms: waiting.since_ms,
+    })
+}
+
+fn of_item(job: &JobSnapshot, item: ShardingItem, now: Timestamp) -> Vec<WhyNot> {
     let shown = job.view().item(item);
     let mut reasons = Vec::new();
     if shown.is_disabled() {
@@ -223,17 +290,27 @@ fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
         Some(LedgerState::Orphan(run)) => {
             reasons.push(WhyNot::Orphaned { holder: Some(run.holder.to_string()) });
         }
+        _ if let Some(holder) = job.lost_holder(item) => {
+            reasons.push(WhyNot::Orphaned { holder: Some(holder.to_string()) });
+        }
         _ if let Some(holder) = job.marked_only(item) => {
             reasons.push(WhyNot::MarkedOnly { holder: holder.to_string() });
         }
         _ if job.is_running(item) => {
             let holder = job.runner(item).map(ToString::to_string);
+            let waits = job
+                .runner(item)
+                .filter(|id| job.view().waiting_runs(id).is_some_and(|waiting| waiting.has(item)));
+            reasons.extend(waits.and_then(|id| waits_for_place(job, id)));
             let since_ms = record.filter(|r| r.running().is_some()).and_then(|r| r.began_ms);
             reasons.push(WhyNot::Runs { holder, since_ms });
         }
         _ if shown.queued => reasons.push(WhyNot::Orphaned { holder: None }),
         Some(_) | None => {}
     }
+    let may_begin = record.is_some_and(|record| record.running().is_none());
+    reasons.extend(waits_for_permit(job).filter(|_| may_begin));
+    reasons.extend(waits_for_rate(job, now).filter(|_| may_begin));
     if let Some(request) = record.and_then(Ledger::cancels) {
         let (by, why) = (request.by().to_owned(), request.why().to_owned());
         reasons.push(WhyNot::Cancelled { by, why, at_ms: request.at_ms() });
@@ -244,8 +321,14 @@ fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
     reasons
 }
 
-/// Adds the next fire. `WaitsForFire` requires that there is no other reason.
-fn with_schedule(mut reasons: Vec<WhyNot>, job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
+/// Adds the next fire, with what has to happen before it. `WaitsForFire` requires that there is no
+/// other reason.
+fn with_schedule(
+    mut reasons: Vec<WhyNot>,
+    job: &JobSnapshot,
+    need: Option<FireNeed>,
+    now: Timestamp,
+) -> Vec<WhyNot> {
     let Some(config) = job.config() else { return reasons };
     if config.cron.is_none() {
         reasons.push(WhyNot::OnRequestOnly);
@@ -256,12 +339,16 @@ fn with_schedule(mut reasons: Vec<WhyNot>, job: &JobSnapshot, now: Timestamp) ->
         until_ms: exclusion.until.map(|until| until.as_millisecond()),
     });
     reasons.extend(exclusion);
-    if let Ok(next) = next_fires(config, now, 1) {
+    if let Ok(next) = job.next_fires(now, 1) {
         let at_ms = next.first().map(|next| next.as_millisecond());
+        if at_ms.is_none() && config.fixed_delay().is_some() {
+            // No instance has started the job yet, so that its first delay has not begun.
+            return reasons;
+        }
         reasons.push(match at_ms {
             None => WhyNot::NeverAgain,
             Some(at_ms) if reasons.is_empty() => WhyNot::WaitsForFire { at_ms },
-            Some(at_ms) => match fire_need(job) {
+            Some(at_ms) => match need {
                 None => WhyNot::NextFire { at_ms },
                 Some(unless) => WhyNot::NextFireMissed { at_ms, unless },
             },

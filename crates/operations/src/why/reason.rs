@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::FireNeed;
+use crate::act::listed;
 use crate::held::moment;
 
 /// Reason why a job or an item of it does not run. The first of several should be checked first.
@@ -68,6 +69,11 @@ pub enum WhyNot {
         /// Last recorded change of the item.
         said: Option<String>,
     },
+    /// Operators have disabled items; the job runs without them.
+    ItemsDisabled {
+        /// Item numbers, ascending.
+        items: Vec<u32>,
+    },
     /// The item has no owner.
     NoOwner,
     /// The owner of the item is gone.
@@ -89,6 +95,33 @@ pub enum WhyNot {
         /// Start of the run by its holder's clock, in milliseconds since 1970 UTC.
         since_ms: Option<i64>,
     },
+    /// Claimed runs wait for a place in their process, which limits its runs of all jobs.
+    WaitsForPlace {
+        /// Instance of the process.
+        holder: String,
+        /// Number of runs that the process executes at once.
+        limit: u32,
+        /// Number of waiting runs of the job there.
+        waiting: u32,
+        /// Start of the longest wait by the clock of the process, in milliseconds since 1970 UTC.
+        since_ms: i64,
+    },
+    /// Runs wait for a permit: the job has reached its limit of runs at the same time.
+    WaitsForPermit {
+        /// The limit, `cluster_concurrency`.
+        limit: u32,
+        /// Runs that have the permits: item and instance of each, at most eight.
+        held: Vec<String>,
+        /// Number of permits that runs have; above the limit after it was lowered.
+        taken: u32,
+    },
+    /// Runs wait because the job has reached its start rate.
+    WaitsForRate {
+        /// The rate, `start_rate`, such as `10 in 1m`.
+        rate: String,
+        /// Time at which the next run may begin, in milliseconds since 1970 UTC.
+        at_ms: i64,
+    },
     /// The cancellation of the item's unfinished run is requested.
     Cancelled {
         /// Author of the request.
@@ -107,6 +140,11 @@ pub enum WhyNot {
     Orphaned {
         /// Instance id of the lost holder, if known.
         holder: Option<String>,
+    },
+    /// Runs whose holders are gone wait for a takeover, or for a request.
+    OrphanedItems {
+        /// Item numbers, ascending.
+        items: Vec<u32>,
     },
     /// The item's record cannot be read; no instance runs the item until it is repaired.
     BadRecord,
@@ -140,6 +178,19 @@ pub enum WhyNot {
     PendingMove {
         /// Instance id of the next owner.
         to: String,
+    },
+    /// Items run past fires again.
+    Backfilling {
+        /// Id of the backfill.
+        id: String,
+        /// Number of fires that all items have ended.
+        done: usize,
+        /// Number of fires.
+        total: usize,
+        /// Author.
+        by: String,
+        /// True if it waits: Java instances take part, or the job is not monitored.
+        waits: bool,
     },
     /// Items whose last run failed.
     Failing {
@@ -190,21 +241,50 @@ pub enum WhyNot {
 impl WhyNot {
     /// Returns true if all fires of the job, or of the item, are not run for this reason.
     ///
-    /// The other reasons describe a job that runs, or concern some of its items only.
+    /// The other reasons describe a job that runs, concern some of its items only, or are about
+    /// times: past fires, excluded ones, and the next one.
     #[must_use]
     pub fn prevents_runs(&self) -> bool {
-        !matches!(
-            self,
+        match self {
+            Self::NoConfig
+            | Self::BadConfig { .. }
+            | Self::NoLiveInstance
+            | Self::NoProcessWithTemplate { .. }
+            | Self::NoAvailableInstance { .. }
+            | Self::NoLeader
+            | Self::Resharding
+            | Self::Paused { all: true, .. }
+            | Self::NoSuchItem
+            | Self::ItemDisabled { .. }
+            | Self::NoOwner
+            | Self::OwnerGone { .. }
+            | Self::OwnerHeldBack { .. }
+            | Self::Runs { .. }
+            | Self::MarkedOnly { .. }
+            | Self::Orphaned { .. }
+            | Self::BadRecord
+            | Self::NewerRecord { .. }
+            | Self::FutureFire { .. } => true,
             Self::OnRequestOnly
-                | Self::NeverAgain
-                | Self::Paused { all: false, .. }
-                | Self::ServersDisabled { .. }
-                | Self::Late { .. }
-                | Self::PendingMove { .. }
-                | Self::Failing { .. }
-                | Self::WaitsForFire { .. }
-                | Self::NextFire { .. }
-        )
+            | Self::NeverAgain
+            | Self::Paused { all: false, .. }
+            | Self::ServersDisabled { .. }
+            | Self::ItemsDisabled { .. }
+            | Self::OrphanedItems { .. }
+            | Self::WaitsForPlace { .. }
+            | Self::WaitsForPermit { .. }
+            | Self::WaitsForRate { .. }
+            | Self::Cancelled { .. }
+            | Self::Late { .. }
+            | Self::PendingMove { .. }
+            | Self::Backfilling { .. }
+            | Self::Failing { .. }
+            | Self::Excluded { .. }
+            | Self::WaitsForFire { .. }
+            | Self::Gap { .. }
+            | Self::NextFire { .. }
+            | Self::NextFireMissed { .. } => false,
+        }
     }
 }
 
@@ -237,12 +317,31 @@ impl fmt::Display for WhyNot {
             Self::NoSuchItem => f.write_str("the job has no such item"),
             Self::ItemDisabled { said: None } => f.write_str("the item is disabled"),
             Self::ItemDisabled { said: Some(said) } => write!(f, "the item is disabled ({said})"),
+            Self::ItemsDisabled { items } => write!(f, "disabled items: {}", listed(items)),
             Self::NoOwner => f.write_str("the item has no owner"),
             Self::OwnerGone { owner } => write!(f, "the owner of the item, {owner}, is gone"),
             Self::OwnerHeldBack { owner, server } => {
                 write!(f, "the owner of the item is {owner}, and {server}")
             }
             Self::Runs { holder, since_ms } => runs(f, name_of(holder.as_deref()), *since_ms),
+            Self::WaitsForPlace { holder, limit, waiting, since_ms } => {
+                waits_for_place(f, holder, (*limit, *waiting), *since_ms)
+            }
+            Self::WaitsForPermit { limit, held, taken } => {
+                let more = if held.len() < *taken as usize { ", …" } else { "" };
+                write!(
+                    f,
+                    "waits for a permit of the job ({taken} of {limit} are taken, \
+                     cluster_concurrency): {}{more}",
+                    held.join("; ")
+                )
+            }
+            Self::WaitsForRate { rate, at_ms } => write!(
+                f,
+                "the job has reached its start rate ({rate}, start_rate); the next run may begin \
+                 at {}",
+                moment(*at_ms)
+            ),
             Self::Cancelled { by, why, at_ms } => {
                 let at = moment(*at_ms);
                 write!(
@@ -255,6 +354,11 @@ impl fmt::Display for WhyNot {
                 let holder = name_of(holder.as_deref());
                 write!(f, "{holder} is gone, and its run waits for a takeover")
             }
+            Self::OrphanedItems { items } => write!(
+                f,
+                "the instances that ran these items are gone, and their runs wait for a takeover: {}",
+                listed(items)
+            ),
             Self::BadRecord => {
                 f.write_str("the item's record cannot be read, so no instance runs it")
             }
@@ -264,6 +368,17 @@ impl fmt::Display for WhyNot {
             Self::FutureFire { job, item, fire_ms } => future_fire(f, job, *item, *fire_ms),
             Self::Late { item, due_ms, runs } => late(f, *item, *due_ms, *runs),
             Self::PendingMove { to } => write!(f, "the item moves to {to} as soon as it can"),
+            Self::Backfilling { id, done, total, by, waits } => {
+                let waits = if *waits {
+                    "; it waits until the job is monitored and no Java instance takes part"
+                } else {
+                    ""
+                };
+                write!(
+                    f,
+                    "backfill {id} of {by} is in progress: {done} of {total} fires are done{waits}"
+                )
+            }
             Self::Failing { items, of, failure } => failing(f, items, *of, failure.as_deref()),
             Self::Excluded { exclusion, until_ms: None } => {
                 write!(f, "excluded: {exclusion}, without end")
@@ -318,6 +433,21 @@ fn runs(f: &mut fmt::Formatter<'_>, holder: &str, since_ms: Option<i64>) -> fmt:
         None => write!(f, "{holder} runs the item"),
         Some(since) => write!(f, "{holder} has been running the item since {}", moment(since)),
     }
+}
+
+fn waits_for_place(
+    f: &mut fmt::Formatter<'_>,
+    holder: &str,
+    (limit, waiting): (u32, u32),
+    since_ms: i64,
+) -> fmt::Result {
+    let runs = if waiting == 1 { "run waits" } else { "runs wait" };
+    let since = moment(since_ms);
+    write!(
+        f,
+        "{waiting} {runs} for a place in the process of {holder}, the longest since {since}: it \
+         runs {limit} at once, of all its jobs (max concurrency)"
+    )
 }
 
 fn marked_only(f: &mut fmt::Formatter<'_>, holder: &str) -> fmt::Result {
@@ -380,5 +510,26 @@ fn failing(
         None => Ok(()),
         Some(reason) if is_of_one_item => write!(f, ": {reason}"),
         Some(reason) => write!(f, "; the last reason: {reason}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_about_times_and_single_runs_prevent_no_fire() {
+        let at_ms = 1_709_208_000_000;
+        let gap = WhyNot::Gap { items: vec![0], first_ms: 0, until_ms: at_ms, count: Some(3) };
+        let (by, why) = ("anna".to_owned(), "wrong month".to_owned());
+        for reason in [
+            gap,
+            WhyNot::Excluded { exclusion: "backup".to_owned(), until_ms: None },
+            WhyNot::NextFireMissed { at_ms, unless: FireNeed::WorkerStarts },
+            WhyNot::Cancelled { by, why, at_ms },
+        ] {
+            assert!(!reason.prevents_runs(), "{reason}");
+        }
+        assert!(WhyNot::NoLiveInstance.prevents_runs());
     }
 }

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use coordination::{JobName, Layout, ServerIp};
 use jiff::Timestamp;
-use lite::{Clock, Dialect, JobBuilder, JobHandle, Scheduler, TokioClock, job_fn};
+use lite::{
+    Clock, Dialect, JobBuilder, JobHandle, Scheduler, SchedulerBuilder, TokioClock, job_fn,
+};
 use operations::{By, JobSnapshot, Operations};
 use parking_lot::Mutex;
 use reg_center::{
@@ -85,11 +87,19 @@ impl World {
     }
 
     pub(crate) async fn member_in(&self, n: u8, config: JobBuilder, dialect: Dialect) -> Member {
+        self.member_with(n, config, |builder| builder.dialect(dialect)).await
+    }
+
+    pub(crate) async fn member_with(
+        &self,
+        n: u8,
+        config: JobBuilder,
+        options: impl FnOnce(SchedulerBuilder) -> SchedulerBuilder,
+    ) -> Member {
         let center = Arc::new(self.registry.connect());
         let builder = Scheduler::builder(center).server_ip(&format!("10.0.0.{n}")).unwrap();
-        let builder =
-            builder.instance_name(format!("{n}")).clock(self.clock.clone()).dialect(dialect);
-        let scheduler = builder.build().unwrap();
+        let builder = builder.instance_name(format!("{n}")).clock(self.clock.clone());
+        let scheduler = options(builder).build().unwrap();
         let (seen, changed, held) = (self.seen.clone(), self.changed.clone(), self.held.clone());
         let failing = self.failing.clone();
         let job = job_fn(move |context: lite::ShardingContext| {

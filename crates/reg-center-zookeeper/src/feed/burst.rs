@@ -6,33 +6,33 @@ use futures_util::{FutureExt, future};
 use reg_center::{NodePath, Scope};
 
 use super::Gap;
-use super::watch::Watch;
+use super::watch::{NodeEvent, Watch};
 
 /// Maximum number of events in a burst, so that a busy registry cannot keep a feed from delivering.
 const EVENTS_IN_A_BURST: usize = 2_000;
 
-/// Waits for events and returns their paths within `scope`, each once, in the order of its last
-/// event.
+/// Waits for events and returns those within `scope`, one for each path, in the order of its last
+/// event. It counts as a creation if any of them was one.
 ///
 /// The order holds for each watch; there is none across watches. All pending events are taken
 /// together, so that a node that changes often is read once.
-pub(super) async fn next(watches: &mut [Watch], scope: &Scope) -> Result<Vec<NodePath>, Gap> {
-    let mut paths = Paths::default();
-    while paths.is_empty() {
-        paths.record(next_of_any(watches).await?, scope);
+pub(super) async fn next(watches: &mut [Watch], scope: &Scope) -> Result<Vec<NodeEvent>, Gap> {
+    let mut burst = Burst::default();
+    while burst.is_empty() {
+        burst.record(next_of_any(watches).await?, scope);
         for watch in &mut *watches {
-            while let Some(path) =
-                paths.have_room().then(|| watch.changed().now_or_never()).flatten()
+            while let Some(event) =
+                burst.has_room().then(|| watch.changed().now_or_never()).flatten()
             {
-                paths.record(path?, scope);
+                burst.record(event?, scope);
             }
         }
     }
-    Ok(paths.in_order())
+    Ok(burst.in_order())
 }
 
 /// Waits for the next event of any watch; pends forever if there is no watch.
-async fn next_of_any(watches: &mut [Watch]) -> Result<Option<NodePath>, Gap> {
+async fn next_of_any(watches: &mut [Watch]) -> Result<Option<NodeEvent>, Gap> {
     match watches {
         [] => future::pending().await,
         [only] => only.changed().await,
@@ -43,32 +43,38 @@ async fn next_of_any(watches: &mut [Watch]) -> Result<Option<NodePath>, Gap> {
     }
 }
 
-/// Paths, each with the number of its last event.
+/// The events of a burst by path. Each path has the number of its last event, and whether any of
+/// its events was a creation.
 #[derive(Debug, Default)]
-struct Paths {
-    last: BTreeMap<NodePath, usize>,
+struct Burst {
+    by_path: BTreeMap<NodePath, (usize, bool)>,
     n_events: usize,
 }
 
-impl Paths {
+impl Burst {
     fn is_empty(&self) -> bool {
-        self.last.is_empty()
+        self.by_path.is_empty()
     }
 
-    fn have_room(&self) -> bool {
+    fn has_room(&self) -> bool {
         self.n_events < EVENTS_IN_A_BURST
     }
 
-    fn record(&mut self, path: Option<NodePath>, scope: &Scope) {
+    fn record(&mut self, event: Option<NodeEvent>, scope: &Scope) {
         self.n_events += 1;
-        if let Some(path) = path.filter(|path| scope.contains(path)) {
-            self.last.insert(path, self.n_events);
+        if let Some(NodeEvent { path, created }) = event.filter(|event| scope.contains(&event.path))
+        {
+            let (last, was_created) = self.by_path.entry(path).or_default();
+            *last = self.n_events;
+            *was_created |= created;
         }
     }
 
-    fn in_order(self) -> Vec<NodePath> {
-        let by_event: BTreeMap<_, _> = self.last.into_iter().map(|(path, n)| (n, path)).collect();
-        by_event.into_values().collect()
+    fn in_order(self) -> Vec<NodeEvent> {
+        let events = self.by_path.into_iter();
+        let by_number: BTreeMap<_, _> =
+            events.map(|(path, (last, created))| (last, NodeEvent { path, created })).collect();
+        by_number.into_values().collect()
     }
 }
 
@@ -79,14 +85,22 @@ mod tests {
     #[test]
     fn each_path_is_returned_once_at_the_position_of_its_last_event() {
         let job = Scope::all_of(NodePath::parse("/job").unwrap());
-        let mut paths = Paths::default();
-        for path in ["/job/a", "/job/b", "/job-2", "/job", "/job/a", "/other"] {
-            paths.record(Some(NodePath::parse(path).unwrap()), &job);
+        let mut burst = Burst::default();
+        let events = [
+            ("/job/a", true),
+            ("/job/b", false),
+            ("/job-2", true),
+            ("/job", false),
+            ("/job/a", false),
+            ("/other", true),
+        ];
+        for (path, created) in events {
+            let path = NodePath::parse(path).unwrap();
+            burst.record(Some(NodeEvent { path, created }), &job);
         }
-        let found = paths.in_order();
-        assert_eq!(
-            found.iter().map(NodePath::as_str).collect::<Vec<_>>(),
-            ["/job/b", "/job", "/job/a"]
-        );
+        let found = burst.in_order();
+        let found: Vec<_> =
+            found.iter().map(|event| (event.path.as_str(), event.created)).collect();
+        assert_eq!(found, [("/job/b", false), ("/job", false), ("/job/a", true)]);
     }
 }

@@ -9,7 +9,7 @@ use tokio::task::coop::consume_budget;
 use zookeeper_client as zk;
 
 use super::routes::{self, Listener, Publisher, Routes};
-use super::watch::path_of;
+use super::watch::node_event;
 use crate::session::Conn;
 
 /// The watch of the namespace, which exists as long as it has a listener.
@@ -64,8 +64,8 @@ async fn publish_events(mut watcher: zk::PersistentWatcher, mut publisher: Publi
             event = watcher.changed() => event,
             () = publisher.no_listeners() => return,
         };
-        let Ok(path) = path_of(&event) else { return };
-        path.iter().for_each(|path| publisher.publish(path));
+        let Ok(event) = node_event(&event) else { return };
+        event.iter().for_each(|event| publisher.publish(event));
         // A busy registry must not starve the other tasks of the runtime.
         consume_budget().await;
     }

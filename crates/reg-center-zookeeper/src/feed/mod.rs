@@ -5,7 +5,8 @@
 //! registry does not keep events for a disconnected client.
 //!
 //! Events carry no data: they only name the nodes to read again. A feed delivers a node only if it
-//! differs from the last delivered state, so late or repeated events are harmless.
+//! differs from the last delivered state, so late or repeated events are harmless. A node that was
+//! created and deleted before it could be read is delivered as a deletion.
 //!
 //! In reading order: `watch_roots` (placement of watches) · `routes` and `common_watch` (shared by
 //! feeds) · `watch` (sources of events) · `burst` (events) · this file.
@@ -27,7 +28,7 @@ use zookeeper_client as zk;
 
 use crate::bulk;
 use crate::session::{Conn, Shared};
-use watch::Watch;
+use watch::{NodeEvent, Watch};
 use watch_roots::Claim;
 pub(crate) use watch_roots::WatchRoots;
 
@@ -124,10 +125,11 @@ impl Delivery<'_> {
         let nodes = Box::pin(bulk::read_trees(&conn.client, permits, self.scope.parts())).await?;
         let mut delivered = self.snapshot(nodes);
         loop {
-            let paths = burst::next(&mut watches, self.scope).await?;
+            let events = burst::next(&mut watches, self.scope).await?;
+            let paths: Vec<_> = events.iter().map(|event| event.path.clone()).collect();
             let states = Box::pin(bulk::read_nodes(&conn.client, permits, &paths)).await?;
-            for (path, state) in paths.into_iter().zip(states) {
-                self.deliver(&mut delivered, path, state);
+            for (event, state) in events.into_iter().zip(states) {
+                self.deliver(&mut delivered, event, state);
             }
         }
     }
@@ -154,7 +156,8 @@ impl Delivery<'_> {
         delivered
     }
 
-    fn deliver(&self, delivered: &mut Delivered, path: NodePath, state: Option<Node>) {
+    fn deliver(&self, delivered: &mut Delivered, event: NodeEvent, state: Option<Node>) {
+        let NodeEvent { path, created } = event;
         match state {
             Some(node) => {
                 let state_id = state_id(&node);
@@ -163,7 +166,8 @@ impl Delivery<'_> {
                 }
             }
             None => {
-                if delivered.remove(&path).is_some() {
+                // A node that was deleted before it could be read is delivered by its end alone.
+                if delivered.remove(&path).is_some() || created {
                     self.sender.send(Change::Gone { path, revision: None });
                 }
             }

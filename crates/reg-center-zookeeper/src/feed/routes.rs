@@ -9,6 +9,8 @@ use reg_center::NodePath;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::coop::unconstrained;
 
+use super::watch::NodeEvent;
+
 /// The routes from one publisher to its listeners, each of which has a subtree.
 #[derive(Debug)]
 pub(super) struct Routes {
@@ -19,16 +21,16 @@ pub(super) struct Routes {
     _listening: oneshot::Sender<()>,
 }
 
-type Listeners = BTreeMap<NodePath, Vec<mpsc::UnboundedSender<NodePath>>>;
+type Listeners = BTreeMap<NodePath, Vec<mpsc::UnboundedSender<NodeEvent>>>;
 
 /// Returns the publisher and the first listener.
 pub(super) fn open(root: &NodePath) -> (Publisher, Listener) {
     let (listening, no_listeners) = oneshot::channel();
-    let (sender, paths) = mpsc::unbounded_channel();
+    let (sender, events) = mpsc::unbounded_channel();
     let listeners = BTreeMap::from([(root.clone(), vec![sender])]);
     let routes = Arc::new(Routes { listeners: Mutex::new(Some(listeners)), _listening: listening });
     let publisher = Publisher { routes: Arc::downgrade(&routes), no_listeners };
-    (publisher, Listener { routes, root: root.clone(), paths })
+    (publisher, Listener { routes, root: root.clone(), events })
 }
 
 /// The sending end. When it is dropped, each listener gets a gap after its pending events.
@@ -44,15 +46,15 @@ impl Publisher {
         Weak::clone(&self.routes)
     }
 
-    /// Sends the path of an event to all listeners whose subtree contains it.
-    pub(super) fn publish(&self, path: &NodePath) {
+    /// Sends an event to all listeners whose subtree contains its node.
+    pub(super) fn publish(&self, event: &NodeEvent) {
         let Some(routes) = self.routes.upgrade() else { return };
         let listeners = routes.listeners.lock();
         let Some(by_root) = &*listeners else { return };
-        for root in iter::successors(Some(path.clone()), NodePath::parent) {
+        for root in iter::successors(Some(event.path.clone()), NodePath::parent) {
             for listener in by_root.get(&root).into_iter().flatten() {
                 // A dropped listener removes its route itself.
-                let _ = listener.send(path.clone());
+                let _ = listener.send(event.clone());
             }
         }
     }
@@ -80,32 +82,32 @@ impl Drop for Publisher {
 pub(super) struct Listener {
     routes: Arc<Routes>,
     root: NodePath,
-    paths: mpsc::UnboundedReceiver<NodePath>,
+    events: mpsc::UnboundedReceiver<NodeEvent>,
 }
 
 impl Listener {
     /// Joins the routes with a subtree; `None` after a gap, or if no listener was left.
     pub(super) fn join(routes: &Weak<Routes>, root: &NodePath) -> Option<Self> {
         let routes = routes.upgrade()?;
-        let (sender, paths) = mpsc::unbounded_channel();
+        let (sender, events) = mpsc::unbounded_channel();
         routes.listeners.lock().as_mut()?.entry(root.clone()).or_default().push(sender);
-        Some(Self { routes, root: root.clone(), paths })
+        Some(Self { routes, root: root.clone(), events })
     }
 
-    /// Waits for the path of the next event in the subtree; `None` after a gap.
+    /// Waits for the next event in the subtree; `None` after a gap.
     ///
     /// # Cancel safety
     /// No event is lost if the future is dropped.
-    pub(super) async fn changed(&mut self) -> Option<NodePath> {
+    pub(super) async fn changed(&mut self) -> Option<NodeEvent> {
         // Without `unconstrained` a listener that has drained many events would get `Pending`
         // although more are queued.
-        unconstrained(self.paths.recv()).await
+        unconstrained(self.events.recv()).await
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.paths.close();
+        self.events.close();
         if let Some(by_root) = &mut *self.routes.listeners.lock()
             && let Some(same) = by_root.get_mut(&self.root)
         {
@@ -132,7 +134,8 @@ mod tests {
     }
 
     fn publish(publisher: &Publisher, paths: &[&str]) {
-        paths.iter().for_each(|at| publisher.publish(&path(at)));
+        let events = paths.iter().map(|at| NodeEvent { path: path(at), created: false });
+        events.for_each(|event| publisher.publish(&event));
     }
 
     /// Returns the received paths, and true if a gap follows them.
@@ -140,7 +143,7 @@ mod tests {
         let mut paths = Vec::new();
         loop {
             match listener.changed().now_or_never() {
-                Some(Some(path)) => paths.push(path.to_string()),
+                Some(Some(event)) => paths.push(event.path.to_string()),
                 gap => return (paths, gap.is_some()),
             }
         }

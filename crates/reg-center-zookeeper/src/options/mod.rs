@@ -115,6 +115,12 @@ impl ZookeeperOptions {
         if url.contains('@') {
             return Err(OptionsError::hidden("url", "no credentials in a URL, use `digest`"));
         }
+        // Other registries have parameters. Here they would become part of the namespace, together
+        // with a secret among them.
+        if url.contains(['?', '#']) {
+            const METHODS: &str = "no parameters in a URL, use the methods such as `digest`";
+            return Err(OptionsError::hidden("url", METHODS));
+        }
         let rest = url.strip_prefix("zk://");
         let rest = rest.ok_or_else(|| OptionsError::new("url", url, VALID))?;
         let (addresses, namespace) = match rest.find('/') {
@@ -325,6 +331,15 @@ impl fmt::Debug for ZookeeperOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn url_with_parameters_is_rejected_without_its_secrets() {
+        for url in ["zk://zk-1/jobs?digest=u:secret", "zk://zk-1?secret", "zk://zk-1/jobs#secret"] {
+            let error = ZookeeperOptions::parse_url(url).unwrap_err();
+            assert_eq!(error.option(), "url", "{url}");
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+    }
 
     #[test]
     fn an_invalid_option_is_reported_with_valid_values() {

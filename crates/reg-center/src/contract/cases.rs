@@ -186,6 +186,9 @@ table! { $
             "the prefix of the snapshot query has no final slash, so that `/job-2` is found with \
              `/job`, or the root itself is missing",
         feeds::changes_of_every_kind_are_delivered => FEED_LOG,
+        feeds::the_end_of_a_short_lived_node_is_delivered =>
+            "events only name the nodes to read, and a node that is gone when it is read is dropped. \
+             Deliver `Gone` for it",
         feeds::a_root_may_be_created_and_deleted =>
             "a feed of an absent root waits for the root and sends no empty snapshot, or ends with \
              the deletion of the root",

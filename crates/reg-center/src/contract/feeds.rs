@@ -1,5 +1,7 @@
 //! Guarantee 9: the feed, without faults.
 
+use std::collections::BTreeSet;
+
 use super::failure::{equal, fail};
 use super::mirror::Mirror;
 use super::stage::{Actor, Stage, path};
@@ -73,6 +75,33 @@ pub(super) async fn changes_of_every_kind_are_delivered(stage: &Stage<'_>) {
         .await;
     mirror.converge(&reader).await;
     equal!(mirror.n_snapshots(), 1, "without a gap there is no second snapshot");
+}
+
+pub(super) async fn the_end_of_a_short_lived_node_is_delivered(stage: &Stage<'_>) {
+    let (reader, writer) = (stage.actor().await, stage.actor().await);
+    create(&writer, "/job/config").await;
+    let mut feed = reader.feed("/job");
+    while stage.within("the snapshot", feed.next()).await != Some(Change::Ready) {}
+    let names: Vec<_> = (0..50).map(|n| path(&format!("/job/mark/{n}"))).collect();
+    let write = async {
+        for at in &names {
+            writer.commit(Txn::new().create(at.clone(), "", Lifetime::Ephemeral)).await;
+            writer.commit(Txn::new().delete(at.clone())).await;
+        }
+    };
+    let read = async {
+        let mut gone = BTreeSet::new();
+        while gone.len() < names.len() {
+            match stage.within("the end of each node", feed.next()).await {
+                Some(Change::Gone { path, .. }) => drop(gone.insert(path)),
+                Some(_) => {}
+                None => fail("the feed", "changes", "its end"),
+            }
+        }
+        gone
+    };
+    let ((), gone) = futures_util::future::join(write, read).await;
+    equal!(gone, names.iter().cloned().collect());
 }
 
 pub(super) async fn a_root_may_be_created_and_deleted(stage: &Stage<'_>) {

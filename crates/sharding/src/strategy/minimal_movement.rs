@@ -61,7 +61,7 @@ impl ShardingStrategy for MinimalMovement {
 }
 
 /// Returns every instance once, in descending order.
-fn distinct_descending(instances: &[InstanceId]) -> Vec<&InstanceId> {
+pub(super) fn distinct_descending(instances: &[InstanceId]) -> Vec<&InstanceId> {
     let mut distinct: Vec<_> = instances.iter().collect();
     distinct.sort_unstable_by(|left, right| descending(left, right));
     distinct.dedup();
@@ -70,7 +70,10 @@ fn distinct_descending(instances: &[InstanceId]) -> Vec<&InstanceId> {
 
 /// Returns the position of each item's previous owner in `instances`, if that instance still
 /// exists.
-fn surviving_owners(input: &StrategyInput<'_>, instances: &[&InstanceId]) -> Vec<Option<u32>> {
+pub(super) fn surviving_owners(
+    input: &StrategyInput<'_>,
+    instances: &[&InstanceId],
+) -> Vec<Option<u32>> {
     let mut owner_of = vec![None; input.total_count as usize];
     let Some(previous) = input.previous else { return owner_of };
     let position_of: BTreeMap<_, _> = instances.iter().copied().zip(0_u32..).collect();

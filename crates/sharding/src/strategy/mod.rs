@@ -3,20 +3,24 @@
 mod average;
 mod minimal_movement;
 mod odd_even;
+mod placement;
 mod registry;
 mod rotate;
 mod single_balance;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 pub use average::AverageAllocation;
 pub use minimal_movement::MinimalMovement;
 pub use odd_even::OddEvenByName;
+pub use placement::Placement;
 pub use registry::{StrategyRegistry, UnknownStrategy};
 pub use rotate::RotateByName;
 pub use single_balance::SingleShardingBalance;
 
-use crate::{Assignment, InstanceId};
+use crate::placement::reason::by_former_owners;
+use crate::{Assignment, InstanceAttributes, InstanceId, PlacementReason, PlacementRules};
 
 /// A function that chooses the owner of each item.
 ///
@@ -59,6 +63,20 @@ pub trait ShardingStrategy: Send + Sync + fmt::Debug {
 
     /// Returns the owner of every item.
     fn assign(&self, input: &StrategyInput<'_>) -> Assignment;
+
+    /// Returns true if the strategy applies the [rules](StrategyInput::rules) of jobs. A job with
+    /// preferences, pins or shares of zones is invalid with any other strategy.
+    fn applies_rules(&self) -> bool {
+        false
+    }
+
+    /// Returns the reason for the owner of each item of an assignment that [`assign`](Self::assign)
+    /// returned for this input.
+    ///
+    /// The default compares the owners with the former ones.
+    fn explain(&self, input: &StrategyInput<'_>, assignment: &Assignment) -> Vec<PlacementReason> {
+        by_former_owners(input, assignment)
+    }
 }
 
 /// Input of a strategy.
@@ -88,18 +106,62 @@ pub struct StrategyInput<'a> {
     pub instances: &'a [InstanceId],
     /// The number of items to assign; 0 gives an assignment without items.
     pub total_count: u32,
-    /// The assignment until now, if there is one. Only [`MinimalMovement`] reads it.
+    /// The assignment until now, if there is one. [`MinimalMovement`] and [`Placement`] read it.
     pub previous: Option<&'a Assignment>,
     /// The wall-clock time in milliseconds since 1970 UTC. Default: 0. Only
     /// [`SingleShardingBalance`] reads it.
     pub now_ms: i64,
+    /// The attributes of instances; an instance that is missing has the defaults. It can have
+    /// instances that own nothing, such as those that a required condition excludes.
+    attributes: &'a BTreeMap<InstanceId, InstanceAttributes>,
+    /// The rules of the job.
+    rules: &'a PlacementRules,
 }
 
+static NO_ATTRIBUTES: BTreeMap<InstanceId, InstanceAttributes> = BTreeMap::new();
+static DEFAULT_ATTRIBUTES: InstanceAttributes = InstanceAttributes::DEFAULT;
+static NO_RULES: PlacementRules = PlacementRules::NONE;
+
 impl<'a> StrategyInput<'a> {
-    /// Returns an input without a previous assignment and with time 0.
+    /// Returns an input without a previous assignment, attributes and rules, and with time 0.
     #[must_use]
     pub const fn new(job_name: &'a str, instances: &'a [InstanceId], total_count: u32) -> Self {
-        Self { job_name, instances, total_count, previous: None, now_ms: 0 }
+        Self {
+            job_name,
+            instances,
+            total_count,
+            previous: None,
+            now_ms: 0,
+            attributes: &NO_ATTRIBUTES,
+            rules: &NO_RULES,
+        }
+    }
+
+    /// Sets the attributes of instances.
+    #[must_use]
+    pub const fn with_attributes(
+        self,
+        attributes: &'a BTreeMap<InstanceId, InstanceAttributes>,
+    ) -> Self {
+        Self { attributes, ..self }
+    }
+
+    /// Sets the rules of the job.
+    #[must_use]
+    pub const fn with_rules(self, rules: &'a PlacementRules) -> Self {
+        Self { rules, ..self }
+    }
+
+    /// Returns the attributes of an instance. Only [`Placement`] reads them.
+    #[must_use]
+    pub fn attributes_of(&self, instance: &InstanceId) -> &'a InstanceAttributes {
+        self.attributes.get(instance).unwrap_or(&DEFAULT_ATTRIBUTES)
+    }
+
+    /// Returns the rules of the job. Only [`Placement`] reads them.
+    #[must_use]
+    pub const fn rules(&self) -> &'a PlacementRules {
+        self.rules
     }
 
     /// Sets the assignment until now.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{
-    AverageAllocation, MinimalMovement, OddEvenByName, RotateByName, ShardingStrategy,
+    AverageAllocation, MinimalMovement, OddEvenByName, Placement, RotateByName, ShardingStrategy,
     SingleShardingBalance,
 };
 
@@ -20,6 +20,7 @@ use super::{
 /// | `ROUND_ROBIN` | `RotateServerByNameJobShardingStrategy` | [`RotateByName`] |
 /// | `SINGLE_SHARDING_BALANCE` | | [`SingleShardingBalance`] |
 /// | `MINIMAL_MOVEMENT` (not in ElasticJob) | | [`MinimalMovement`] |
+/// | `PLACEMENT` (not in ElasticJob) | | [`Placement`] |
 ///
 /// The classes are in the package `com.dangdang.ddframe.job.lite.api.strategy.impl` (2.1.5) or
 /// `com.dangdang.ddframe.job.plugin.sharding.strategy` (1.x). Configurations use their full names.
@@ -88,6 +89,7 @@ impl Default for StrategyRegistry {
         registry.register(Arc::new(RotateByName));
         registry.register(Arc::new(SingleShardingBalance));
         registry.register(Arc::new(MinimalMovement));
+        registry.register(Arc::new(Placement));
         registry
     }
 }
@@ -129,6 +131,7 @@ mod tests {
             ("ROUND_ROBIN", "ROUND_ROBIN"),
             ("SINGLE_SHARDING_BALANCE", "SINGLE_SHARDING_BALANCE"),
             ("MINIMAL_MOVEMENT", "MINIMAL_MOVEMENT"),
+            ("placement", "PLACEMENT"),
             (
                 "com.dangdang.ddframe.job.lite.api.strategy.impl.\
                  AverageAllocationJobShardingStrategy",
@@ -184,7 +187,10 @@ mod tests {
             let error = registry.get(name).unwrap_err();
             assert_eq!(error.name, name, "{case}");
             assert_eq!(error.known, registry.names(), "{case}");
-            assert!(error.to_string().contains("ODEVITY, ROUND_ROBIN"), "{case}: {error}");
+            assert!(
+                error.to_string().contains("ODEVITY, PLACEMENT, ROUND_ROBIN"),
+                "{case}: {error}"
+            );
         }
     }
 
@@ -214,7 +220,7 @@ mod tests {
         for name in ["idle", "IDLE", "com.example.Idle"] {
             assert_eq!(registry.get(name).unwrap().name(), "idle", "{name}");
         }
-        assert_eq!(registry.names().len(), 6);
+        assert_eq!(registry.names().len(), 7);
     }
 
     #[test]
@@ -227,6 +233,6 @@ mod tests {
             let assignment = registry.get(name).unwrap().assign(&input);
             assert_eq!(assignment, Assignment::unassigned(2), "{name:?}");
         }
-        assert_eq!(registry.names().len(), 5);
+        assert_eq!(registry.names().len(), 6);
     }
 }

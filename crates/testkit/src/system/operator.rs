@@ -1,8 +1,9 @@
 //! Operator actions, as the registry transactions that the console of ElasticJob would write.
 
 use checker::history::{Fact, FaultOutcome};
-use coordination::{Layout, encode_config};
-use reg_center::{Lifetime, NodePath, Txn, TxnOutcome};
+use coordination::{Layout, NodeKind, encode_config};
+use lite::ShardingItem;
+use reg_center::{Lifetime, Node, NodePath, Txn, TxnOutcome};
 
 use super::cluster::ScenarioCluster;
 use crate::cluster::AdminOp;
@@ -20,7 +21,7 @@ impl ScenarioCluster {
             self.record_action("no action: there is no job".to_owned(), FaultOutcome::Skipped);
             return false;
         };
-        let OperatorAction { what, txns } = self.plan_action(&layout.root(), op);
+        let OperatorAction { what, txns } = self.plan_action(&layout, op);
         let done = |txn: &Txn| {
             let outcome = self.registry.operate(txn);
             matches!(outcome, Some(Ok(TxnOutcome::Committed(_))))
@@ -35,7 +36,8 @@ impl ScenarioCluster {
         self.nemesis.write(Fact::Operator { what, outcome });
     }
 
-    fn plan_action(&self, job: &NodePath, op: AdminOp) -> OperatorAction {
+    fn plan_action(&self, layout: &Layout, op: AdminOp) -> OperatorAction {
+        let job = layout.root();
         let at =
             |parts: &[&str]| parts.iter().try_fold(job.clone(), |path, part| path.join(part)).ok();
         let (what, txns): (String, Vec<Option<Txn>>) = match op {
@@ -74,6 +76,24 @@ impl ScenarioCluster {
                 let trigger = |path: NodePath| Some(Txn::new().put(path, "TRIGGER"));
                 ("trigger".to_owned(), instances.into_iter().map(trigger).collect())
             }
+            AdminOp::Cancel { item } => {
+                let path = layout.ledger_path(ShardingItem::new(item));
+                let record = self.registry.with_model(|model| model.read(&path).cloned());
+                let at_ms = self.nemesis.wall_ms();
+                let txn = record.and_then(|it| AdminOp::cancel_txn(layout, item, &it, at_ms));
+                (format!("cancel the run of item {item}"), vec![txn])
+            }
+            AdminOp::Backfill { fires, items, concurrency } => {
+                let (log, at_ms) = (self.backfills(layout), self.nemesis.wall_ms());
+                let of = (fires, items, concurrency);
+                let txn = AdminOp::backfill_txn(layout, log.as_ref(), of, at_ms);
+                (format!("backfill of {fires} fires"), vec![txn])
+            }
+            AdminOp::CancelBackfill => {
+                let (log, at_ms) = (self.backfills(layout), self.nemesis.wall_ms());
+                let txn = AdminOp::cancel_backfill_txn(layout, log.as_ref(), at_ms);
+                ("cancel the backfill".to_owned(), vec![txn])
+            }
             AdminOp::RemoveInstance(name) => {
                 let node = at(&["instances"]).and_then(|path| self.instance_of(&name, &path));
                 (format!("remove instance {name}"), vec![node.map(|path| Txn::new().delete(path))])
@@ -94,6 +114,11 @@ impl ScenarioCluster {
         } else {
             Txn::new().create(path, data.to_owned(), Lifetime::Persistent)
         }
+    }
+
+    fn backfills(&self, layout: &Layout) -> Option<Node> {
+        let path = layout.path(&NodeKind::Backfills);
+        self.registry.with_model(|model| model.read(&path).cloned())
     }
 
     fn children(&self, path: &NodePath) -> Vec<NodePath> {

@@ -94,7 +94,12 @@ pub(crate) struct FactWriter {
 impl FactWriter {
     /// Writes a fact with the true wall time.
     pub(crate) fn write(&self, fact: Fact) {
-        self.write_at(self.recorder.clock().wall().as_millisecond(), fact);
+        self.write_at(self.wall_ms(), fact);
+    }
+
+    /// Returns the true wall time, in milliseconds since 1970 UTC.
+    pub(crate) fn wall_ms(&self) -> i64 {
+        self.recorder.clock().wall().as_millisecond()
     }
 
     /// Writes a fact with the wall time of its source.

@@ -1,10 +1,9 @@
 //! iCalendar texts among the entries, and the occurrences of their events.
 
 use ical::component::{IcalComponent, IcalComponentKind, IcalComponentName};
-use ical::recur::IcalRecurDateTime;
 use ical::tree::cst::IcalCst;
 
-use crate::calendar::LAST_YEAR;
+use crate::calendar::Wall;
 use crate::zone::Zone;
 
 use super::ExcludedTimes;
@@ -23,11 +22,7 @@ const MAX_ZONES: usize = 20;
 
 /// Returns true if a text begins with an iCalendar text.
 pub(super) fn begins(text: &str) -> bool {
-    starts_with(text, BEGIN)
-}
-
-fn starts_with(text: &str, start: &str) -> bool {
-    text.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+    text.get(..BEGIN.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(BEGIN))
 }
 
 /// Returns the number of bytes of the iCalendar text that a text begins with. A calendar without
@@ -88,10 +83,9 @@ impl Calendars {
         events: &[Event],
     ) -> Result<(), ExcludedTimesError> {
         let invalid = |reason| ExcludedTimesError::new(&event.reason, reason);
-        let last = IcalRecurDateTime::date(i32::try_from(LAST_YEAR).unwrap_or(i32::MAX), 12, 31);
         let set = event.recurrences(events).map_err(invalid)?;
         for occurrence in set.expand() {
-            if occurrence.start.seconds() >= last.seconds() + 86_400 {
+            if occurrence.start.seconds() >= Wall::END.0 {
                 break;
             }
             let span = event.span(occurrence.start).map_err(invalid)?;

@@ -10,8 +10,8 @@ use ical::recur::{IcalRecurDateTime, IcalRecurFreq, IcalRecurRule};
 use ical::value::IcalValue;
 use jiff::Timestamp;
 
-use crate::calendar::{LAST_YEAR, Wall};
-use crate::zone::{Repeats, Zone};
+use crate::calendar::Wall;
+use crate::zone::Zone;
 
 use super::error::{ExcludedTimesError, ExcludedTimesErrorReason as Reason, reason_of};
 use super::spans::Span;
@@ -178,9 +178,7 @@ impl Moment {
         if zone == to {
             return Ok(self.reading);
         }
-        let wanted = Wall(self.reading.seconds());
-        let search = |from: Wall| (from <= wanted).then_some(wanted);
-        let instant = zone.next_match(Timestamp::MIN, Repeats::Later, search).ok_or_else(|| {
+        let instant = zone.instant_of(Wall(self.reading.seconds())).ok_or_else(|| {
             Reason::Property(format!("a time that clocks skip in {zone}; valid is one in UTC"))
         })?;
         Ok(IcalRecurDateTime::from_seconds(to.reading(instant).0))
@@ -239,8 +237,7 @@ impl Rule {
 
     /// Returns the rule with its end on the wall clock of the start, not after 2126.
     fn on_clock_of(&self, start: &Moment) -> IcalRecurRule {
-        let year = i32::try_from(LAST_YEAR).unwrap_or(i32::MAX);
-        let last = IcalRecurDateTime::date(year + 1, 1, 1);
+        let last = IcalRecurDateTime::from_seconds(Wall::END.0);
         let until = self.parts.until.map_or(last, |until| {
             let zone = start.zone.as_ref().filter(|_| self.ends_in_utc);
             let instant = Timestamp::from_second(until.seconds()).ok();

@@ -51,6 +51,10 @@ use window::Window;
 /// | events | [`MAX_EVENTS`](Self::MAX_EVENTS) |
 /// | events with a `RRULE` | [`MAX_RULES`](Self::MAX_RULES) |
 /// | occurrences of events until 2126 | [`MAX_OCCURRENCES`](Self::MAX_OCCURRENCES) |
+/// | zones of events | 20 |
+/// | length of an event | 366 days, and at least 1 s |
+/// | bytes of a `RRULE` | 200 |
+/// | `INTERVAL` of a `RRULE` | 1000 |
 ///
 /// # Examples
 ///
@@ -151,23 +155,17 @@ impl ExcludedTimes {
         &self.text
     }
 
-    /// Returns the end of one of the exclusions that contain a reading of the schedule's wall
-    /// clock; `None` if none does.
-    pub(crate) fn local_end(&self, reading: Wall) -> Option<Wall> {
-        let end = self.windows.iter().find_map(|window| window.end_at(reading));
-        end.or_else(|| self.local.at(reading).map(|span| span.end))
+    /// Returns the end and the reason of one of the exclusions that contain a reading of the
+    /// schedule's wall clock; `None` if none does.
+    pub(crate) fn local_at(&self, reading: Wall) -> Option<(Wall, &str)> {
+        let window =
+            self.windows.iter().find_map(|window| Some((window.end_at(reading)?, &*window.reason)));
+        window.or_else(|| self.local.at(reading).map(|span| (span.end, &*span.reason)))
     }
 
     /// Returns the zones that have a wall clock of their own, with the spans on it.
     pub(crate) fn zoned(&self) -> impl Iterator<Item = (&Zone, &Spans)> {
         self.zoned.iter().map(|(zone, spans)| (zone, spans))
-    }
-
-    /// Returns the reason of an exclusion that contains a reading of the schedule's wall clock.
-    pub(crate) fn local_reason(&self, reading: Wall) -> Option<&str> {
-        let window = self.windows.iter().find(|window| window.end_at(reading).is_some());
-        let window = window.map(|window| &*window.reason);
-        window.or_else(|| self.local.at(reading).map(|span| &*span.reason))
     }
 }
 

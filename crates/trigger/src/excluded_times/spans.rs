@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-use crate::calendar::{FIRST_YEAR, LAST_YEAR, Wall};
+use crate::calendar::Wall;
 
 use super::error::ExcludedTimesErrorReason as Reason;
 
@@ -93,7 +93,6 @@ fn date_and_time(text: &str) -> Option<Wall> {
         return None;
     }
     let reading: DateTime = text.parse().ok()?;
-    let is_known = (FIRST_YEAR..=LAST_YEAR).contains(&u32::try_from(reading.year()).ok()?);
-    let seconds = Offset::UTC.to_timestamp(reading).ok()?.as_second();
-    is_known.then_some(Wall(seconds))
+    let wall = Wall(Offset::UTC.to_timestamp(reading).ok()?.as_second());
+    wall.day_and_second().map(|_| wall)
 }

@@ -39,6 +39,9 @@ pub enum ScheduleErrorReason {
         /// The zone of the wall clock.
         zone: Zone,
     },
+    /// A delay after the end of runs is combined with other rules.
+    #[error("stands beside other rules, although the end of a run alone decides when it fires")]
+    NotAlone,
     /// The schedule has more than 100 rules.
     #[error("exceed the maximum of 100")]
     TooMany,
@@ -47,7 +50,7 @@ pub enum ScheduleErrorReason {
 /// Valid forms of a rule.
 pub(super) const VALID_RULES: &str = "Quartz expressions (`0 0/5 * * * ?`), intervals \
     (`@every 90s`, `@every 6h from 2026-01-01T01:00:00`) and times (`@at 2026-12-24T09:00:00`), \
-    separated by semicolons";
+    separated by semicolons, or one delay after the end of runs (`@after 5m`)";
 
 impl ScheduleError {
     pub(super) fn new(rule: String, reason: ScheduleErrorReason) -> ScheduleError {

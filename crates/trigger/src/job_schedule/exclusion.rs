@@ -84,9 +84,9 @@ impl JobSchedule {
             if included != day {
                 from = Wall::new(included, 0);
             }
-            match self.excluded_times.as_ref().and_then(|times| times.local_end(from)) {
+            match self.excluded_times.as_ref().and_then(|times| times.local_at(from)) {
                 None => return Some(from),
-                Some(end) => from = end,
+                Some((end, _)) => from = end,
             }
         }
     }
@@ -95,7 +95,7 @@ impl JobSchedule {
     fn reason_at(&self, at: Timestamp) -> String {
         let reading = self.zone.reading(at);
         let times = self.excluded_times.as_deref();
-        let local = times.and_then(|times| times.local_reason(reading));
+        let local = times.and_then(|times| times.local_at(reading)).map(|(_, reason)| reason);
         let mut zoned = times.into_iter().flat_map(|times| times.zoned());
         let reason =
             local.or_else(|| zoned.find_map(|(zone, spans)| spans.reason_at(zone.reading(at))));

@@ -7,6 +7,7 @@ mod texts;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -31,6 +32,7 @@ pub use texts::{InvalidScheduleText, ScheduleTexts};
 /// | `@every 90s` | every 90 s, at multiples of 90 s since 1970-01-01T00:00:00Z |
 /// | `@every 6h from 2026-01-01T01:00:00` | at that time, and then every six hours |
 /// | `@at 2026-12-24T09:00:00` | once |
+/// | `@after 5m` | five minutes after the end of each run; alone, without other rules |
 ///
 /// An interval is 1 s to 366 days in whole seconds, with the units `s`, `m` and `h`. It does not
 /// drift: fire times depend neither on the start of a process nor on the length of runs.
@@ -93,7 +95,11 @@ impl JobSchedule {
             ScheduleRule::parse(text, zone)
                 .map_err(|reason| ScheduleError::new(text.to_owned(), reason))
         });
-        let rules = rules.collect::<Result<_, _>>()?;
+        let rules = rules.collect::<Result<Vec<_>, _>>()?;
+        let is_delay = |rule: &ScheduleRule| matches!(rule, ScheduleRule::After(_));
+        if rules.len() > 1 && rules.iter().any(is_delay) {
+            return Err(ScheduleError::new(text.to_owned(), ScheduleErrorReason::NotAlone));
+        }
         Ok(JobSchedule {
             rules,
             zone: zone.clone(),
@@ -172,9 +178,19 @@ impl JobSchedule {
     pub fn caveats(&self) -> Vec<CronCaveat> {
         let of_rule = |rule: &ScheduleRule| match rule {
             ScheduleRule::Cron(cron) => cron.expression().caveats(),
-            ScheduleRule::Every(_) | ScheduleRule::At(_) => Vec::new(),
+            ScheduleRule::Every(_) | ScheduleRule::At(_) | ScheduleRule::After(_) => Vec::new(),
         };
         self.rules.iter().flat_map(of_rule).collect()
+    }
+
+    /// Returns the delay after the end of runs, if that is the rule. Such a schedule has no fire
+    /// times of its own.
+    #[must_use]
+    pub fn fixed_delay(&self) -> Option<Duration> {
+        match self.rules.as_slice() {
+            [ScheduleRule::After(delay)] => Some(*delay),
+            _ => None,
+        }
     }
 
     /// Returns the first fire time strictly after `after`, or `None` if there is none up to the end
@@ -217,6 +233,10 @@ impl Schedule for JobSchedule {
 
     fn describe(&self) -> String {
         self.to_string()
+    }
+
+    fn fixed_delay(&self) -> Option<Duration> {
+        JobSchedule::fixed_delay(self)
     }
 }
 

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::calendar::Wall;
 use crate::cron::{CronExpression, CronSchedule};
 use crate::schedule::{FixedInterval, Once};
-use crate::zone::{Repeats, Zone};
+use crate::zone::Zone;
 
 use super::error::ScheduleErrorReason;
 
@@ -23,6 +23,8 @@ pub enum ScheduleRule {
     Every(FixedInterval),
     /// `@at 2026-12-24T09:00:00`.
     At(Once),
+    /// `@after 5m`. Its fires follow from the ends of runs, which a schedule does not know.
+    After(Duration),
 }
 
 /// Longest interval of a rule.
@@ -42,6 +44,7 @@ impl ScheduleRule {
                 let interval = FixedInterval::new(start, parse_interval(interval)?);
                 interval.map(ScheduleRule::Every).map_err(|_| ScheduleErrorReason::Interval)
             }
+            "@after" => parse_interval(rest).map(ScheduleRule::After),
             "@at" => parse_time(rest, zone).map(|at| ScheduleRule::At(Once::at(at))),
             _ if keyword.starts_with('@') => Err(ScheduleErrorReason::UnknownRule),
             _ => {
@@ -56,6 +59,7 @@ impl ScheduleRule {
             ScheduleRule::Cron(cron) => cron.next_step_after(after),
             ScheduleRule::Every(interval) => interval.next_after(after),
             ScheduleRule::At(once) => once.next_after(after),
+            ScheduleRule::After(_) => None,
         }
     }
 
@@ -64,19 +68,25 @@ impl ScheduleRule {
     pub fn description(&self) -> String {
         match self {
             ScheduleRule::Cron(cron) => cron.expression().description(),
-            ScheduleRule::Every(_) | ScheduleRule::At(_) => self.to_string(),
+            ScheduleRule::Every(_) | ScheduleRule::At(_) | ScheduleRule::After(_) => {
+                self.to_string()
+            }
         }
     }
 }
 
-/// Writes text such as `cron 0 0 12 ? * MON-FRI in UTC`, `every 90s from 2026-01-01T00:00:00Z` or
-/// `once at 2026-12-24T09:00:00Z`.
+/// Writes text such as `cron 0 0 12 ? * MON-FRI in UTC`, `every 90s from 2026-01-01T00:00:00Z`,
+/// `once at 2026-12-24T09:00:00Z` or `5m after the end of each run`.
 impl fmt::Display for ScheduleRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ScheduleRule::Cron(cron) => write!(f, "{cron}"),
             ScheduleRule::Every(interval) => write!(f, "{interval}"),
             ScheduleRule::At(once) => write!(f, "{once}"),
+            ScheduleRule::After(delay) => {
+                let delay = SignedDuration::try_from(*delay).unwrap_or(MAX_INTERVAL);
+                write!(f, "{delay:#} after the end of each run")
+            }
         }
     }
 }
@@ -102,9 +112,7 @@ pub(super) fn parse_time(text: &str, zone: &Zone) -> Result<Timestamp, ScheduleE
         if seconds.subsec_nanosecond() != 0 {
             return Err(ScheduleErrorReason::Time);
         }
-        let wanted = Wall(seconds.as_second());
-        let search = |from: Wall| (from <= wanted).then_some(wanted);
-        zone.next_match(Timestamp::MIN, Repeats::Later, search)
+        zone.instant_of(Wall(seconds.as_second()))
             .ok_or_else(|| ScheduleErrorReason::SkippedTime { zone: zone.clone() })?
     };
     let has_fires = zone.reading(at).day_and_second().is_some();

@@ -52,7 +52,7 @@ pub struct ScheduleTexts<'a> {
 pub struct InvalidScheduleText {
     /// Name of the field of [`ScheduleTexts`].
     pub field: &'static str,
-    /// The value, in quotes.
+    /// The value, in quotes; of a long one, the first 200 characters.
     pub value: String,
     /// Description of valid values.
     pub valid: String,
@@ -127,7 +127,7 @@ impl ScheduleTexts<'_> {
         schedule: &(impl Schedule + ?Sized),
         now: Timestamp,
     ) -> Result<(), InvalidScheduleText> {
-        if schedule.next_after(now).is_some() {
+        if schedule.fixed_delay().is_some() || schedule.next_after(now).is_some() {
             return Ok(());
         }
         let limits = [

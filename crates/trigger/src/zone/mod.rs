@@ -130,6 +130,13 @@ impl Zone {
         self.0.segments.reading(floor_second(at))
     }
 
+    /// Returns the instant at which the wall clock shows a reading, the later one if it occurs
+    /// twice; `None` if clocks skip it.
+    pub(crate) fn instant_of(&self, wanted: Wall) -> Option<Timestamp> {
+        let search = |from: Wall| (from <= wanted).then_some(wanted);
+        self.next_match(Timestamp::MIN, Repeats::Later, search)
+    }
+
     /// Returns the first instant after `after` at which the wall clock shows a reading that
     /// `search` accepts.
     ///

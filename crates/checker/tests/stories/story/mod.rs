@@ -34,6 +34,10 @@ pub(crate) struct Story {
     pub(crate) config: Value,
     strategy: String,
     tamper: Option<Tamper>,
+    /// Permit that the next claim or takeover takes.
+    permit: Option<u32>,
+    /// The last starts that the next claim writes.
+    starts: Option<Value>,
     hides_gaps: bool,
     rseq: u64,
 }
@@ -72,6 +76,8 @@ impl Story {
             config,
             strategy: String::new(),
             tamper: None,
+            permit: None,
+            starts: None,
             hides_gaps: false,
             rseq: 0,
         };

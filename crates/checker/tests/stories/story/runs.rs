@@ -12,6 +12,25 @@ impl Story {
         self
     }
 
+    /// Lets the next claim or takeover take a permit.
+    pub(crate) fn permit(&mut self, number: u32) -> &mut Self {
+        self.permit = Some(number);
+        self
+    }
+
+    /// Lets the next claim write these last starts: times with numbers of runs.
+    pub(crate) fn starts(&mut self, starts: &[(i64, u32)]) -> &mut Self {
+        self.starts = Some(json!({ "starts": starts }));
+        self
+    }
+
+    /// Writes the permit of the run that begins into its record, and takes it.
+    fn take_permit(&mut self, p: &str, ledger: &mut Value) -> Option<RegOp> {
+        let permit = self.permit.take()?;
+        ledger["permit"] = json!(permit);
+        self.mark(p, &format!("/j/coordination/permits/{permit}"), true)
+    }
+
     pub(crate) fn ledger_op(&mut self, sid: i64, i: u32, mut ledger: Value) -> RegOp {
         if let Some(tamper) = self.tamper.take() {
             tamper(&mut ledger);
@@ -31,7 +50,9 @@ impl Story {
 
     pub(crate) fn mark(&mut self, p: &str, path: &str, present: bool) -> Option<RegOp> {
         let there = self.has(path);
-        let ephemeral = path.ends_with("running") || path.ends_with("failover");
+        let ephemeral = path.ends_with("running")
+            || path.ends_with("failover")
+            || path.starts_with("/j/coordination/permits/");
         (there != present)
             .then(|| self.put(self.sid(p), path, present.then(String::new), ephemeral))
     }
@@ -61,6 +82,10 @@ impl Story {
         ledger["token"] = json!(ledger["token"].as_u64().unwrap() + 1);
         ledger["config"] = json!(self.config_version());
         let mut ops = vec![self.check(&format!("/j/instances/{id}"))];
+        ops.extend(self.take_permit(p, &mut ledger));
+        if let Some(starts) = self.starts.take() {
+            ops.push(self.put(sid, "/j/coordination/starts", Some(starts.to_string()), false));
+        }
         ops.push(self.ledger_op(sid, i, ledger));
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), true));
         ops.extend(self.mark(
@@ -100,9 +125,17 @@ impl Story {
         RunId { job: "j".into(), item: i, fire: number("fire"), token: number("token") as u64 }
     }
 
+    /// Returns the source of a run as the job's code sees it.
+    fn source_of(&self, i: u32) -> String {
+        let ledger = &self.ledgers[&i];
+        let source = ledger["source"].as_str().unwrap_or("NORMAL");
+        let is_backfilled = source == "MANUAL" && ledger["past_fire"].is_i64();
+        if is_backfilled { "BACKFILL" } else { source }.to_owned()
+    }
+
     /// Begins the run of an item, as its record says.
     pub(crate) fn start(&mut self, p: &str, i: u32) -> &mut Self {
-        let source = self.ledgers[&i]["source"].as_str().unwrap_or("NORMAL").to_owned();
+        let source = self.source_of(i);
         let (run, cfg) = (self.run_id(i), self.config_version());
         self.says(p, Fact::Exec { ev: ExecEvent::Start, run, source, cfg, result: None })
     }
@@ -114,7 +147,7 @@ impl Story {
 
     pub(crate) fn stop_run(&mut self, p: &str, run: RunId, result: &str) -> &mut Self {
         let result = Some(result.to_owned());
-        let source = self.ledgers[&run.item]["source"].as_str().unwrap_or("NORMAL").to_owned();
+        let source = self.source_of(run.item);
         let cfg = self.config_version();
         self.says(p, Fact::Exec { ev: ExecEvent::End, run, source, cfg, result })
     }
@@ -139,12 +172,22 @@ impl Story {
         self.commit("operator", vec![op])
     }
 
+    /// Writes the progress of the item's present run, or of a former one, by its token.
+    pub(crate) fn progress(&mut self, p: &str, i: u32, token: Option<u64>) -> &mut Self {
+        let token = token.map_or(self.ledgers[&i]["token"].clone(), |token| json!(token));
+        let data = json!({ "v": 1, "token": token, "at": fire(0), "done": 1 }).to_string();
+        self.write(p, &format!("/j/coordination/progress/{i}"), Some(&data))
+    }
+
     /// Records the end of a run.
     pub(crate) fn release(&mut self, p: &str, i: u32, outcome: &str) -> &mut Self {
         let mut ledger = self.ledgers[&i].clone();
         ledger["state"] = json!("idle");
         ledger["outcome"] = json!(outcome);
+        let permit = ledger.as_object_mut().unwrap().remove("permit");
         let mut ops = vec![self.ledger_op(self.sid(p), i, ledger)];
+        let permit = permit.map(|permit| format!("/j/coordination/permits/{permit}"));
+        ops.extend(permit.and_then(|path| self.mark(p, &path, false)));
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), false));
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/failover"), false));
         self.commit(p, ops)
@@ -245,7 +288,9 @@ impl Story {
         ledger["source"] = json!("FAILOVER");
         ledger["token"] = json!(ledger["token"].as_u64().unwrap() + 1);
         ledger["config"] = json!(self.config_version());
+        let permit = self.take_permit(p, &mut ledger);
         let mut ops = vec![self.ledger_op(sid, i, ledger)];
+        ops.extend(permit);
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), true));
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/failover"), true));
         ops.extend(self.mark(p, &format!("/j/leader/failover/items/{i}"), false));

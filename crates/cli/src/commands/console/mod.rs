@@ -7,6 +7,7 @@ mod oidc;
 mod secrets;
 mod watching;
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use reg_center::RegistryCenter;
 use serde_json::json;
 
 use super::history::{StoreArguments, check_exists};
+use super::metrics_port::MetricsPort;
 use super::service::ServiceManager;
 use super::signals::Signals;
 use crate::connect::{ConnectArguments, Place};
@@ -49,6 +51,13 @@ pub(crate) struct ConsoleArguments {
     /// options of the registry and of the history, and their variables
     #[arg(long, value_name = "FILE", conflicts_with = "demo")]
     file: Option<PathBuf>,
+    /// Name and registry of a namespace to show; repeat it for several. It replaces the options of
+    /// the registry and of the history, and their variables: a --file names several with histories
+    #[arg(long, value_name = "NAME=ADDRESS", value_parser = named_registry, conflicts_with_all = ["file", "demo", "watch"])]
+    registries: Vec<(String, Target)>,
+    /// Serve metrics of all namespaces on this port of the loopback address; 0 chooses a free port
+    #[arg(long, value_name = "PORT")]
+    metrics_port: Option<u16>,
     /// Path below which everything is served, such as /ejob, for a reverse proxy
     #[arg(long, value_name = "PATH")]
     prefix: Option<Prefix>,
@@ -72,6 +81,16 @@ enum ConsoleCommand {
     Hash,
     /// Print a new bearer token and its hash, for a file of tokens
     Token,
+}
+
+fn named_registry(text: &str) -> Result<(String, Target), String> {
+    let valid = "valid is a name and an address, such as orders=zk://10.0.0.1:2181/orders";
+    let (name, address) = text.split_once('=').ok_or(valid)?;
+    let target = Target::parse_of_console(address)?;
+    if target == Target::Memory {
+        return Err("memory: ends with its process; name a registry of workers".to_owned());
+    }
+    Ok((name.to_owned(), target))
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -141,7 +160,8 @@ impl ConsoleArguments {
         let Some(opened) = signals.unless(opening).await else {
             return Ok(Page::new("stopped before the namespaces were connected\n", &json!({})));
         };
-        let site = Site { access, prefix, opened: opened? };
+        let metrics_port = self.metrics_port;
+        let site = Site { access, prefix, metrics_port, opened: opened? };
         let ended = site.serve(cx, server, &mut signals).await;
         if let Some(demo) = demo
             && let Some(Err(fault)) = signals.unless(demo.end()).await
@@ -155,6 +175,22 @@ impl ConsoleArguments {
     fn sources(&self, file: Option<&ConsoleFile>, cx: &Context<'_>) -> Result<Vec<Source>, Fault> {
         if let (Some(file), Some(path)) = (file, &self.file) {
             return file.sources(path, cx);
+        }
+        if !self.registries.is_empty() {
+            let mut names = BTreeSet::new();
+            if let Some((twice, _)) = self.registries.iter().find(|(name, _)| !names.insert(name)) {
+                return Err(Fault::usage(format!(
+                    "--registries: name {twice:?} is given twice; give each namespace its own name"
+                )));
+            }
+            let source = |(name, target): &(String, Target)| Source {
+                name: name.clone(),
+                connect: cx.connect().clone(),
+                target: target.clone(),
+                history: None,
+                watch: None,
+            };
+            return Ok(self.registries.iter().map(source).collect());
         }
         let target = cx.connect().target()?;
         let history = self.store.options()?;
@@ -204,6 +240,7 @@ async fn open_all(sources: Vec<Source>, cx: &Context<'_>) -> Result<Vec<Opened>,
 struct Site {
     access: Access,
     prefix: Prefix,
+    metrics_port: Option<u16>,
     opened: Vec<Opened>,
 }
 
@@ -215,7 +252,7 @@ impl Site {
         server: Server,
         signals: &mut Signals,
     ) -> Result<Page, Fault> {
-        let Self { access, prefix, opened } = self;
+        let Self { access, prefix, metrics_port, opened } = self;
         let address = format!("http://{}{prefix}/", server.local_addr());
         cx.print_line(&format!("console: {address}"));
         let sign_in = access.to_string();
@@ -235,6 +272,15 @@ impl Site {
                 console = console.watcher(&name, view).map_err(Fault::usage)?;
             }
         }
+        let _metrics = match metrics_port {
+            None => None,
+            Some(port) => {
+                let metrics = console.metrics();
+                let port = MetricsPort::open_for(port, move || metrics.prometheus()).await?;
+                cx.print_line(&format!("metrics: http://{}/metrics", port.local_addr()));
+                Some(port)
+            }
+        };
         cx.print_line(&format!("sign-in: {sign_in}"));
         let manager = ServiceManager::begin();
         manager.ready(&format!("console: {address}"));

@@ -173,7 +173,7 @@ fn draw_items(
         Constraint::Length(12),
         Constraint::Fill(1),
     ];
-    let headings = ["ITEM", "STATE", "OWNER", "LAST RUN", "FAILURE"];
+    let headings = ["ITEM", "STATE", "OWNER", "LAST RUN", "PROGRESS OR FAILURE"];
     let row = |item: &sharding::ShardingItem| item_row(&item_brief(job, *item));
     let selected = state.item().min(items.len().saturating_sub(1));
     draw_table(frame, body, &headings, &widths, &items, Some(selected), row);
@@ -182,12 +182,13 @@ fn draw_items(
 fn item_row(item: &ItemBrief) -> Row<'static> {
     let state = serde_json::to_value(item.status).ok();
     let state = state.and_then(|state| state.as_str().map(str::to_owned));
+    let progress = item.progress.as_ref().filter(|_| item.running).map(ToString::to_string);
     let cells = [
         item.item.to_string(),
         or_dash(state),
         or_dash(item.instance_id.as_ref()),
         or_dash(item.outcome),
-        item.failure.clone().unwrap_or_default(),
+        progress.or_else(|| item.failure.clone()).unwrap_or_default(),
     ];
     Row::new(cells.map(Cell::from))
 }

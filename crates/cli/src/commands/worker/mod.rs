@@ -15,7 +15,7 @@ use job_alerts::with_alerts;
 use job_types::{Allow, DeclaredJob, FileChecks, Invalid, JobFile, JobFileError, ScriptLauncher};
 use lite::{ConfigDifference, ErrorHandlers, JobHandle, Scheduler};
 use serde_json::json;
-use sharding::StrategyRegistry;
+use sharding::{InstanceAttributes, InvalidPlacement, MAX_WEIGHT, StrategyRegistry};
 
 use super::history::StoreArguments;
 use super::readiness::Readiness;
@@ -26,7 +26,7 @@ use crate::fault::Fault;
 use crate::output::{Page, Table, Text, counted};
 use crate::suggestion;
 use crate::target::Target;
-use crate::text::{clean, dialect, duration, server_ip};
+use crate::text::{at_least_one, clean, dialect, duration, server_ip};
 use ending::Ending;
 use outlets::Outlets;
 
@@ -46,12 +46,26 @@ pub(crate) struct WorkerArguments {
     /// Name that this process keeps across restarts, for jobs with static sharding
     #[arg(long, value_name = "NAME")]
     stable_name: Option<String>,
+    /// Weight of this process, 1 to 100: its share of the items of jobs with placement
+    #[arg(long, env = "EJOB_WEIGHT", value_name = "WEIGHT", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_WEIGHT)))]
+    weight: u32,
+    /// Zone of this process, such as a rack or a data center, whose processes can fail together
+    #[arg(long, env = "EJOB_ZONE", value_name = "ZONE", value_parser = zone)]
+    zone: Option<String>,
+    /// Label of this process for the placement rules of jobs; can be repeated
+    #[arg(long = "label", env = "EJOB_LABELS", value_name = "KEY=VALUE", value_delimiter = ',',
+        value_parser = label)]
+    labels: Vec<(String, String)>,
     /// Dialect of new jobs: 2.1.5 or 3.x [default: that of the stored nodes, otherwise 2.1.5]
     #[arg(long, value_name = "DIALECT", value_parser = dialect)]
     dialect: Option<Dialect>,
     /// Time zone of cron expressions without one; must be the same for all processes of a job
     #[arg(long, value_name = "ZONE")]
     default_time_zone: Option<String>,
+    /// Items that run at the same time, of all jobs of the worker [default: no limit]
+    #[arg(long, value_name = "N", env = "EJOB_MAX_CONCURRENCY", value_parser = at_least_one)]
+    max_concurrency: Option<usize>,
     /// Time that runs may continue after SIGTERM or ctrl-c
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     drain: Duration,
@@ -151,8 +165,9 @@ impl WorkerArguments {
         let notice = target.notice();
         let (connect, session_timeout) = (connect.clone(), Some(self.session_timeout));
         let place = Place { connect, target, may_create: true, session_timeout };
-        let registry = cx.open(place).await?;
+        // Before the log lines of the connection, so that it is the first line of a terminal.
         cx.print_line(&notice);
+        let registry = cx.open(place).await?;
         let handlers = with_alerts(ErrorHandlers::default(), allow.outbound());
         let mut builder = outlets.subscribe(Scheduler::builder(registry)).error_handlers(handlers);
         if let Some(ip) = &self.server_ip {
@@ -161,11 +176,21 @@ impl WorkerArguments {
         if let Some(name) = &self.stable_name {
             builder = builder.stable_name(name.as_str());
         }
+        builder = builder.weight(self.weight)?;
+        if let Some(zone) = &self.zone {
+            builder = builder.zone(zone.as_str())?;
+        }
+        for (key, value) in &self.labels {
+            builder = builder.label(key.as_str(), value.as_str())?;
+        }
         if let Some(dialect) = self.dialect {
             builder = builder.dialect(dialect);
         }
         if let Some(zone) = &self.default_time_zone {
             builder = builder.default_time_zone(zone)?;
+        }
+        if let Some(max) = self.max_concurrency {
+            builder = builder.max_concurrency(max);
         }
         Ok(builder.build()?)
     }
@@ -220,6 +245,19 @@ impl WorkerArguments {
             }
         }
     }
+}
+
+/// Parses a zone.
+fn zone(text: &str) -> Result<String, InvalidPlacement> {
+    InstanceAttributes::default().with_zone(text).map(|_| text.to_owned())
+}
+
+/// Parses a label.
+fn label(text: &str) -> Result<(String, String), String> {
+    let (key, value) =
+        text.split_once('=').ok_or_else(|| "valid is KEY=VALUE, such as disk=ssd".to_owned())?;
+    let checked = InstanceAttributes::default().with_label(key, value);
+    checked.map(|_| (key.to_owned(), value.to_owned())).map_err(|error| error.to_string())
 }
 
 /// A fault that no registration accepts rejects the whole file, because a registration fails only

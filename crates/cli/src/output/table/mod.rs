@@ -24,6 +24,8 @@ enum Kind {
     State,
     /// Times, which have ages on a terminal.
     Time,
+    /// Times that identify rows: on a narrow terminal only their age is left out.
+    Fire,
     /// Sentences, which are shown below their row if they do not fit beside it.
     Text,
 }
@@ -35,7 +37,7 @@ impl Kind {
             Self::Plain => Some((0, 10)),
             Self::State => Some((1, 12)),
             Self::Name => Some((LAST_TURN, 20)),
-            Self::Time | Self::Text => None,
+            Self::Time | Self::Fire | Self::Text => None,
         }
     }
 }
@@ -74,6 +76,11 @@ impl Column {
         Self::new(heading, Kind::Time)
     }
 
+    /// A column of scheduled fire times, with their ages where the terminal is wide enough.
+    pub(crate) const fn fire(heading: &'static str) -> Self {
+        Self::new(heading, Kind::Fire)
+    }
+
     /// A column of sentences, which are never cut.
     pub(crate) const fn text(heading: &'static str) -> Self {
         Self::new(heading, Kind::Text)
@@ -95,13 +102,13 @@ impl Column {
 
     /// Returns a cell as it is shown; `is_short` shows only the age of a time.
     pub(super) fn shown(&self, cell: &str, is_short: bool, look: Look) -> String {
-        let time = (self.kind == Kind::Time && look.columns.is_some()).then(|| cell.parse().ok());
-        match time.flatten() {
+        let is_time = matches!(self.kind, Kind::Time | Kind::Fire) && look.columns.is_some();
+        let time: Option<Timestamp> = is_time.then(|| cell.parse().ok()).flatten();
+        let in_seconds = |time: Timestamp| time.strftime("%Y-%m-%dT%H:%M:%SZ");
+        match time {
+            Some(time) if is_short && self.kind == Kind::Fire => in_seconds(time).to_string(),
             Some(time) if is_short => age(time, look.now()),
-            Some(time) => {
-                let seconds: Timestamp = time;
-                format!("{} ({})", seconds.strftime("%Y-%m-%dT%H:%M:%SZ"), age(time, look.now()))
-            }
+            Some(time) => format!("{} ({})", in_seconds(time), age(time, look.now())),
             None if cell.contains('\n') => clean(&joined(cell)),
             None => clean(cell),
         }
@@ -359,17 +366,26 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines.iter().map(|line| format!("{INDENT}{}", line.trim_end())).collect()
 }
 
-/// Cuts a text to a width; a cut text ends with an ellipsis.
+/// Cuts a text to a width, with an ellipsis in its middle: instance ids of one host, and names of
+/// one kind, differ at their ends.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
-    let mut taken = 1;
+    let room = width.saturating_sub(1);
+    let end = taken(text.chars().rev(), room / 2);
+    let beginning = taken(text.chars(), room - room / 2);
+    beginning.into_iter().chain(['…']).chain(end.into_iter().rev()).collect()
+}
+
+/// Returns the first characters that fit into a width.
+fn taken(text: impl Iterator<Item = char>, width: usize) -> Vec<char> {
+    let mut used = 0;
     let fits = |c: &char| {
-        taken += c.width().unwrap_or_default();
-        taken <= width
+        used += c.width().unwrap_or_default();
+        used <= width
     };
-    text.chars().take_while(fits).chain(['…']).collect()
+    text.take_while(fits).collect()
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ fn cut_cells_are_named() {
     let table =
         Table::new(&columns, [vec!["report".to_owned(), "10.0.0.1@-@4123-k3f9a".to_owned()]]);
     let shown = table.draw(terminal(20));
-    let expected = "JOB     OWNER\nreport  10.0.0.1@-@…\n\
+    let expected = "JOB     OWNER\nreport  10.0.0…k3f9a\n\
                     cut to the width of the terminal; -o wide shows all\n";
     assert_eq!(shown, expected);
 }
@@ -101,6 +101,17 @@ fn times_have_ages_on_terminals() {
     assert_eq!(narrow, "FIRE     REASON\n10m ago  late\n");
     let wide = table.draw(Look { form: Form::Wide, ..terminal(30) });
     assert_eq!(wide, shown);
+}
+
+/// Fires of one minute have the same age, so that only their times identify the rows.
+#[test]
+fn fires_keep_their_time_on_narrow_terminals() {
+    let row = vec!["2024-02-29T12:00:00.5Z".to_owned(), "late".to_owned()];
+    let table = Table::new(&[Column::fire("FIRE"), Column::text("REASON")], [row]);
+    let wide = "FIRE                            REASON\n2024-02-29T12:00:00Z (10m ago)  late\n";
+    assert_eq!(table.draw(terminal(80)), wide);
+    let narrow = "FIRE                  REASON\n2024-02-29T12:00:00Z  late\n";
+    assert_eq!(table.draw(terminal(30)), narrow);
 }
 
 #[test]

@@ -25,6 +25,7 @@ use crate::protocol::assignment::AssignmentRecord;
 pub(crate) use self::moves::{MoveRules, Moves};
 use self::static_sharding::count_items;
 use self::target::Owners;
+pub use self::target::PlannedAssignment;
 pub(crate) use self::target::{PENDING, Target, strategy_failure, target};
 
 /// Assigns items anew when the inputs of the assignment have changed, and moves pending items as
@@ -253,6 +254,66 @@ mod tests {
         let owners = plan.steps.iter().filter_map(Step::assigned).count();
         assert_eq!(owners, MAX_ITEMS_PER_PLAN);
         assert!(plan.to_string().ends_with("3 pending"), "{}", plan.reason);
+    }
+
+    /// Two items under rules: item 0 of instance 2 with an SSD, item 1 of instance 1.
+    fn placed(rules: &str) -> Scene {
+        let rules = sharding::PlacementRules::parse(rules).unwrap();
+        let scene = Scene::cluster(2, 2).member_with(2, "disk=ssd").configure(|config| {
+            (config.strategy, config.placement) = ("PLACEMENT".to_owned(), rules);
+        });
+        scene.owned(0, 2).owned(1, 1)
+    }
+
+    /// The same after an assignment by the rules and the attributes of this time.
+    fn assigned_by(rules: &str) -> Scene {
+        let scene = placed(rules);
+        let record = AssignmentRecord {
+            placement: scene.placement_hash(),
+            members: scene.available(),
+            strategy: "PLACEMENT".to_owned(),
+            ..scene.plan_record()
+        };
+        scene.assigned(record)
+    }
+
+    #[test]
+    fn items_follow_placement_rules_and_attributes() {
+        let rows = vec![
+            ("nothing changed", assigned_by("pin 0 disk=ssd"), "nothing"),
+            (
+                "the rules changed",
+                assigned_by("").configure(|config| {
+                    config.placement =
+                        sharding::PlacementRules::parse("pin 0..1 disk=ssd").unwrap();
+                }),
+                "resharding: the placement rules or attributes changed\n  set sharding/1/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
+            ),
+            (
+                "the former assignment knew no attributes",
+                placed("").assigned(AssignmentRecord {
+                    members: vec![id(2), id(1)],
+                    strategy: "PLACEMENT".to_owned(),
+                    ..placed("").plan_record()
+                }),
+                "resharding: the placement rules or attributes changed\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
+            ),
+            (
+                "an instance joins that does not meet a required condition",
+                assigned_by("require disk=ssd").owned(1, 2).member(3),
+                "nothing",
+            ),
+        ];
+        check(Duty::Resharding, rows);
+    }
+
+    #[test]
+    fn instance_that_does_not_meet_a_condition_is_not_available() {
+        let scene = placed("require disk=ssd");
+        assert_eq!(scene.available(), [id(2)]);
+        assert_eq!(placed("require disk!=ssd").available(), [id(1)]);
+        assert_eq!(placed("require server=10.0.0.1").available(), [id(1)]);
+        assert_eq!(placed("prefer disk=ssd").available(), [id(2), id(1)]);
     }
 
     /// Returns the first line of each plan, and its number of pending items.

@@ -1,8 +1,11 @@
 //! Target of a resharding: the owners that the items get, and the reason.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput, StrategyRegistry};
+use sharding::{
+    Assignment, InstanceAttributes, InstanceId, PlacementReason, ShardingItem, ShardingStrategy,
+    StrategyInput, StrategyRegistry,
+};
 
 use super::static_sharding;
 use crate::duty::Context;
@@ -52,6 +55,7 @@ pub(crate) fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Targ
             total_count: config.sharding_total_count,
             strategy: config.strategy.clone(),
             handled: request.0,
+            placement: cx.view.placement_hash(config, &members),
             members,
             unknown: current.map_or_else(UnknownFields::default, |it| it.value.unknown.clone()),
             ..AssignmentRecord::default()
@@ -78,7 +82,7 @@ fn wanted(
     let current = cx.view.assignment().map(|assignment| &assignment.value);
     let owners = || cx.view.planned_owners(current.map_or(0, |record| record.total_count));
     if let Some(reason) = reason(cx, current, members, config) {
-        let chosen = assign(cx.strategies, cx.now.wall_ms, config, members, &owners())?;
+        let chosen = assign(cx.view, cx.strategies, cx.now.wall_ms, config, members, &owners())?;
         return Ok(Some((reason, Owners::Chosen(chosen))));
     }
     if let Some(owners) = static_sharding::replace_lost(cx.view, config, members, owners) {
@@ -103,6 +107,8 @@ fn reason(
     let other_members = membership_matters && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
+    let other_placement =
+        membership_matters && current.placement != view.placement_hash(config, members);
     let asked_for = !handled || view.is_resharding_requested_by_java(current, config);
     let total = config.sharding_total_count;
     let strays = || membership_matters && has_strays(view, members, &current.pending, total);
@@ -110,6 +116,7 @@ fn reason(
         (other_members, "the available instances changed"),
         (other_total, "the number of items changed"),
         (other_strategy, "the strategy changed"),
+        (other_placement, "the placement rules or attributes changed"),
         (asked_for, "resharding was requested"),
     ];
     let reason = rows.into_iter().find_map(|(holds, reason)| holds.then_some(reason));
@@ -160,9 +167,20 @@ fn has_unknown_stray(view: &JobView, pending: &Pending, total_count: u32) -> boo
     n_unknown > pending.ranges().map(n_unknown_within).sum()
 }
 
+/// Owners that a hypothetical resharding would give to the items, with the reason for each item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlannedAssignment {
+    /// Owner of each item.
+    pub owners: Assignment,
+    /// Reason for the owner of each item.
+    pub reasons: Vec<PlacementReason>,
+}
+
 impl JobView {
     /// Computes the assignment to these available instances under `config`, by the code of a Rust
-    /// leader.
+    /// leader. `joining` has the attributes of instances that are not registered; those of others
+    /// that are missing are the defaults.
     ///
     /// `now_ms` is the wall time in milliseconds since 1970 UTC, which one strategy uses. The
     /// result does not show which busy items would be pending.
@@ -172,27 +190,36 @@ impl JobView {
     pub fn assignment_for(
         &self,
         members: &[InstanceId],
+        joining: &BTreeMap<InstanceId, InstanceAttributes>,
         config: &JobConfig,
         strategies: &StrategyRegistry,
         now_ms: i64,
-    ) -> Result<Assignment, String> {
+    ) -> Result<PlannedAssignment, String> {
         // Strategies expect the instances in the order in which a leader passes them.
         let mut members = members.to_vec();
         sharding::sort_descending(&mut members);
         let current = self.assignment().map(|assignment| &assignment.value);
-        let owners = self.planned_owners(current.map_or(0, |record| record.total_count));
+        let previous = self.planned_owners(current.map_or(0, |record| record.total_count));
+        let mut attributes = self.attributes();
+        attributes.extend(joining.iter().map(|(id, given)| (id.clone(), given.clone())));
+        let input = input(config, &members, &attributes, &previous, now_ms);
+        let strategy = strategies.get(&config.strategy).map_err(|error| error.to_string())?;
         let same_inputs = |record: &AssignmentRecord| {
             record.total_count == config.sharding_total_count && record.strategy == config.strategy
         };
-        if config.static_sharding && current.is_some_and(same_inputs) {
-            let replaced = static_sharding::replace_lost(self, config, &members, || owners.clone());
-            return Ok(replaced.unwrap_or(owners));
-        }
-        assign(strategies, now_ms, config, &members, &owners)
+        let owners = if config.static_sharding && current.is_some_and(same_inputs) {
+            static_sharding::replace_lost(self, config, &members, || previous.clone())
+                .unwrap_or_else(|| previous.clone())
+        } else {
+            checked(&*strategy, &input)?
+        };
+        let reasons = strategy.explain(&input, &owners);
+        Ok(PlannedAssignment { owners, reasons })
     }
 }
 
 fn assign(
+    view: &JobView,
     strategies: &StrategyRegistry,
     now_ms: i64,
     config: &JobConfig,
@@ -200,14 +227,34 @@ fn assign(
     previous: &Assignment,
 ) -> Result<Assignment, String> {
     let strategy = strategies.get(&config.strategy).map_err(|error| error.to_string())?;
-    let total = config.sharding_total_count;
-    let input = StrategyInput::new(config.job_name.as_str(), members, total)
+    let attributes = view.attributes();
+    checked(&*strategy, &input(config, members, &attributes, previous, now_ms))
+}
+
+fn input<'a>(
+    config: &'a JobConfig,
+    members: &'a [InstanceId],
+    attributes: &'a BTreeMap<InstanceId, InstanceAttributes>,
+    previous: &'a Assignment,
+    now_ms: i64,
+) -> StrategyInput<'a> {
+    StrategyInput::new(config.job_name.as_str(), members, config.sharding_total_count)
+        .with_attributes(attributes)
+        .with_rules(&config.placement)
         .with_previous(previous)
-        .with_now_ms(now_ms);
-    let owners = strategy.assign(&input);
-    // Strategies can be the user's code, so the assignment is checked.
-    let (name, assigned) = (strategy.name(), owners.total_count());
-    let unavailable = owners.iter().filter_map(|(_, o)| o).find(|owner| !members.contains(owner));
+        .with_now_ms(now_ms)
+}
+
+/// Returns the owners that the strategy chooses. Strategies can be the user's code, so they are
+/// checked.
+fn checked(
+    strategy: &dyn ShardingStrategy,
+    input: &StrategyInput<'_>,
+) -> Result<Assignment, String> {
+    let owners = strategy.assign(input);
+    let (name, assigned, total) = (strategy.name(), owners.total_count(), input.total_count);
+    let is_available = |owner: &&InstanceId| input.instances.contains(owner);
+    let unavailable = owners.owners().iter().find(|owner| !is_available(owner));
     if let Some(unavailable) = unavailable {
         return Err(format!("{name} chose {unavailable}, which is not available"));
     }

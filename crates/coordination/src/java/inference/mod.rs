@@ -74,9 +74,9 @@ pub(crate) struct Inference {
     /// A postponed fire after the end of the announcement, and the time on the monotonic clock
     /// until which Java instances may not have seen that end.
     resumed: Option<(FireTime, Duration)>,
-    /// Items whose last fire may be taken back, with their Java owner and the fire accounted for
-    /// before.
-    tentative: BTreeMap<ShardingItem, (InstanceId, Option<FireTime>)>,
+    /// Java instances that have shown no mark since the last fire, with their items and the fires
+    /// accounted for before. The last fire may be taken back from them.
+    tentative: BTreeMap<InstanceId, Vec<(ShardingItem, Option<FireTime>)>>,
     /// Number of fires that came while Java instances took part.
     fires: u64,
     runs: BTreeMap<ShardingItem, JavaRun>,

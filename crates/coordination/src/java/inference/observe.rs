@@ -1,5 +1,6 @@
 //! Observation of fires and marks: which runs of Java instances begin, end, and are interrupted.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sharding::{InstanceId, ShardingItem};
@@ -19,7 +20,7 @@ const POLL: Duration = Duration::from_millis(100);
 impl Inference {
     /// Notes a scheduled fire. Java instances run it for their items, unless a resharding is
     /// announced.
-    pub(crate) fn fire(&mut self, view: &JobView, at: FireTime) {
+    pub(crate) fn fire(&mut self, view: &JobView, at: FireTime, now: Now) {
         self.resumed = None;
         self.tentative.clear();
         if !view.is_mixed() {
@@ -32,24 +33,19 @@ impl Inference {
             return;
         }
         if view.config().is_some_and(|config| config.monitor_execution) {
-            let of_java = view.items().filter_map(|(item, shown)| {
-                Some((item, (view.java_owner(shown)?.clone(), self.accounted(item))))
-            });
-            self.tentative = of_java.collect();
+            self.tentative = self.not_begun(view, now);
         }
         self.account(view, at);
     }
 
-    /// Takes the last fire back from Java instances that show no mark since. A Java instance that
-    /// is late for the fire may see an announcement right after it first, and postpones the fire.
+    /// Takes the last fire back from Java instances that have shown no mark since. A Java instance
+    /// that is late for the fire may see an announcement right after it first, and postpones the
+    /// fire.
     fn withdraw_last_fire(&mut self, at: FireTime, now: Now) {
         if now.wall_ms - at.0 >= lag_ms() {
             return;
         }
-        for (item, (owner, before)) in std::mem::take(&mut self.tentative) {
-            if self.may_have_begun(&owner, at, now) {
-                continue;
-            }
+        for (item, before) in std::mem::take(&mut self.tentative).into_values().flatten() {
             match before {
                 Some(before) => self.accounted.insert(item, before),
                 None => self.accounted.remove(&item),
@@ -58,12 +54,25 @@ impl Inference {
         }
     }
 
-    /// Returns true if the instance has a mark, or had one until lately. Marks may be seen before
-    /// their fire.
-    fn may_have_begun(&self, owner: &InstanceId, fire: FireTime, now: Now) -> bool {
+    /// Returns the Java instances that have no mark at a fire, and had none until lately: their
+    /// marks may be seen before the fire. Their items come with the fires accounted for so far.
+    fn not_begun(
+        &self,
+        view: &JobView,
+        now: Now,
+    ) -> BTreeMap<InstanceId, Vec<(ShardingItem, Option<FireTime>)>> {
         let lately = |ended: Duration| now.mono < ended + LAG;
-        let begun = |run: &JavaRun| run.fire == fire || run.ended.is_none_or(lately);
-        self.runs.values().any(|run| run.owner == *owner && !run.taken_over && begun(run))
+        let has_mark = |run: &&JavaRun| !run.taken_over && run.ended.is_none_or(lately);
+        let begun: BTreeSet<_> =
+            self.runs.values().filter(has_mark).map(|run| &run.owner).collect();
+        let mut others: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (item, shown) in view.items() {
+            let owner = view.java_owner(shown).filter(|owner| !begun.contains(owner));
+            if let Some(owner) = owner {
+                others.entry(owner.clone()).or_default().push((item, self.accounted(item)));
+            }
+        }
+        others
     }
 
     fn account(&mut self, view: &JobView, at: FireTime) {
@@ -132,11 +141,39 @@ impl Inference {
 
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
         for (item, shown) in view.restless_items() {
-            if shown.marks.failover.is_some() {
-                self.observe_takeover(view, item, shown, fire);
-            } else if shown.marks.shows_run() {
-                self.observe_run(view, item, shown, fire);
+            if shown.marks.failover.is_some() || shown.marks.shows_run() {
+                self.observe_mark(view, item, shown, fire);
             }
+        }
+    }
+
+    /// Notes the run whose mark `running` vanishes with the next change of the view. The view may
+    /// never have shown it: a short run begins and ends between two observations.
+    pub(crate) fn observe_vanishing_mark(
+        &mut self,
+        view: &JobView,
+        item: ShardingItem,
+        fire: Option<FireTime>,
+    ) {
+        // The record shows that the mark was that of a Rust run, which has just ended.
+        let is_rust_run = fire.is_some_and(|fire| !is_open(view, item, fire));
+        if !is_rust_run {
+            self.observe_mark(view, item, view.item(item), fire);
+        }
+    }
+
+    /// Notes the run of an item that has, or had, a mark.
+    fn observe_mark(
+        &mut self,
+        view: &JobView,
+        item: ShardingItem,
+        shown: &ItemView,
+        fire: Option<FireTime>,
+    ) {
+        if shown.marks.failover.is_some() {
+            self.observe_takeover(view, item, shown, fire);
+        } else {
+            self.observe_run(view, item, shown, fire);
         }
     }
 
@@ -159,6 +196,8 @@ impl Inference {
         let marked_at = shown.marks.marked_at();
         let same = |run: &JavaRun| run.ended.is_none() && run.marked_at == marked_at;
         if !self.runs.get(&item).is_some_and(same) {
+            // The owner begins all its items together.
+            self.tentative.remove(owner);
             let (owner, lasting) = (owner.clone(), shown.marks.lasting_holder().is_some());
             let (fires, ended, taken_over) = (self.fires, None, false);
             let run = JavaRun { owner, taken_over, fire, lasting, marked_at, fires, ended };

@@ -1,7 +1,7 @@
 //! Constructors of steps. Their names say the meaning of the step.
 
 use reg_center::{Lifetime, Version};
-use sharding::{InstanceId, ShardingItem};
+use sharding::{InstanceAttributes, InstanceId, ShardingItem};
 
 use super::{Data, Step, StepOp};
 use crate::protocol::assignment::AssignmentRecord;
@@ -9,7 +9,7 @@ use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::item::ItemView;
 use crate::wire::NodeKind;
-use crate::{AuditLog, Ledger, ServerIp, ServerState};
+use crate::{AuditLog, BackfillLog, Ledger, ServerIp, ServerState, StartLog, WaitingRuns};
 
 /// Checks.
 #[expect(missing_docs, reason = "the name of a constructor says what it means")]
@@ -70,6 +70,15 @@ impl Step {
 
     pub fn ledger_unchanged(item: ShardingItem, version: Version) -> Self {
         Self::check(NodeKind::Ledger(item), version)
+    }
+
+    /// Checks that no operator has requested or cancelled a backfill. `version` is `None` if none
+    /// was ever requested.
+    pub fn backfills_unchanged(version: Option<Version>) -> Self {
+        match version {
+            Some(version) => Self::check(NodeKind::Backfills, version),
+            None => Self::absent(NodeKind::Backfills),
+        }
     }
 
     /// Checks that the item's record is as the view shows it, or that the item has none.
@@ -138,8 +147,9 @@ impl Step {
         Self::count(NodeKind::Servers, first)
     }
 
-    pub fn register(id: InstanceId) -> Self {
-        Self::mark(NodeKind::Instance(id.clone()), Data::Registration(id))
+    pub fn register(id: InstanceId, attributes: InstanceAttributes) -> Self {
+        let data = Data::Registration(id.clone(), Box::new(attributes));
+        Self::mark(NodeKind::Instance(id), data)
     }
 
     pub fn deregister(id: InstanceId) -> Self {
@@ -153,6 +163,34 @@ impl Step {
 
     pub fn unmark_draining(id: InstanceId) -> Self {
         Self::delete(NodeKind::Draining(id))
+    }
+
+    /// Stores the runs of the instance that wait for a place in its process.
+    pub fn set_waiting(id: InstanceId, expect: Option<Version>, waiting: WaitingRuns) -> Self {
+        let (node, data) = (NodeKind::Waiting(id), Data::Waiting(waiting));
+        match expect {
+            None => Self::mark(node, data),
+            expect => Self { node, op: StepOp::Put(expect, data) },
+        }
+    }
+
+    pub fn clear_waiting(id: InstanceId) -> Self {
+        Self::delete(NodeKind::Waiting(id))
+    }
+
+    /// Takes a permit for a run of the item, as long as the session lives.
+    pub fn take_permit(permit: u32, item: ShardingItem, holder: &InstanceId) -> Self {
+        let data = Data::Text(format!("{item} {holder}"));
+        Self::mark(NodeKind::Permit(permit), data)
+    }
+
+    pub fn return_permit(permit: u32) -> Self {
+        Self::delete(NodeKind::Permit(permit))
+    }
+
+    /// Records the last starts of a job with a start rate.
+    pub fn set_starts(expect: Option<Version>, log: StartLog) -> Self {
+        Self::set(NodeKind::Starts, expect, Data::Starts(log))
     }
 
     /// Stores the stable name of the instance.
@@ -244,6 +282,11 @@ impl Step {
 
     pub fn clear_request(id: String, version: Version) -> Self {
         Self::delete_at(NodeKind::TriggerRequest(id), version)
+    }
+
+    /// Replaces the log of backfills.
+    pub fn set_backfills(expect: Option<Version>, log: BackfillLog) -> Self {
+        Self::set(NodeKind::Backfills, expect, Data::Backfills(log))
     }
 
     /// Replaces the log of audited changes.

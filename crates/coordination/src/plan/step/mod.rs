@@ -9,14 +9,14 @@ mod constructors;
 mod text;
 
 use reg_center::{Lifetime, Version};
-use sharding::{InstanceId, ShardingItem};
+use sharding::{InstanceAttributes, InstanceId, ShardingItem};
 
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::JobView;
 use crate::wire::NodeKind;
-use crate::{AuditLog, Ledger, ServerState};
+use crate::{AuditLog, BackfillLog, Ledger, ServerState, StartLog, WaitingRuns};
 
 /// One check or write. Each becomes one operation of the transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +50,7 @@ pub enum Data {
     /// Text as it is.
     Text(String),
     /// The registration of an instance of this project.
-    Registration(InstanceId),
+    Registration(InstanceId, Box<InstanceAttributes>),
     /// The holder of a run.
     Holder(InstanceId),
     /// The state that operators want of a server.
@@ -65,12 +65,19 @@ pub enum Data {
     Request(TriggerRecord),
     /// The last calls of once-per-cluster callbacks.
     Once(OnceRecord),
+    /// The backfill in progress, and the last ended ones.
+    Backfills(BackfillLog),
     /// The last audited changes.
     Audit(AuditLog),
+    /// The runs that wait for a place in their process.
+    Waiting(WaitingRuns),
+    /// The last starts of a job with a start rate.
+    Starts(StartLog),
     /// ElasticJob 2.1.5: a request that the instance runs now.
     RunRequest,
-    /// ElasticJob 2.1.5: the instance has accepted the request to run.
-    RunRequestAccepted,
+    /// ElasticJob 2.1.5: the instance has accepted the request to run. The data are those of its
+    /// registration.
+    RunRequestAccepted(Box<InstanceAttributes>),
 }
 
 impl Data {
@@ -85,7 +92,7 @@ impl Step {
         matches!(self.op, StepOp::Check(_) | StepOp::Absent)
     }
 
-    fn is_create(&self) -> bool {
+    pub(crate) fn is_create(&self) -> bool {
         matches!(self.op, StepOp::Create(..))
     }
 
@@ -133,9 +140,9 @@ impl Step {
         }
     }
 
-    /// Returns true if the step writes the log of audited changes.
-    pub(crate) fn is_audit(&self) -> bool {
-        matches!(self.data(), Some(Data::Audit(_)))
+    /// Returns true if the step writes a log whose entries have the time of the decision.
+    pub(crate) fn is_log(&self) -> bool {
+        matches!(self.data(), Some(Data::Audit(_) | Data::Backfills(_)))
     }
 
     /// Returns the item that the step assigns to an owner.

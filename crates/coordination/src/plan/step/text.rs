@@ -24,14 +24,26 @@ impl fmt::Display for Data {
     /// path of the node says enough.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty | Self::Registration(_) | Self::RunRequestAccepted => Ok(()),
+            Self::Empty | Self::Registration(..) | Self::RunRequestAccepted(_) => Ok(()),
             Self::Text(text) => write!(f, ": {text}"),
             Self::Audit(log) => {
                 let last = log.records().next_back();
                 last.map_or(Ok(()), |last| write!(f, ": {} {}", last.act, last.target))
             }
+            Self::Backfills(log) => log.iter().try_for_each(|backfill| {
+                let (id, done, total) = (&backfill.id, backfill.done, backfill.total);
+                let ended = if backfill.ended_ms.is_some() { ", ended" } else { "" };
+                write!(f, ": {id} {done}/{total}{ended}")
+            }),
             Self::Holder(id) | Self::Term(id) => write!(f, ": {id}"),
             Self::Server(state) => write!(f, ": {state}"),
+            Self::Waiting(waiting) => {
+                write!(f, ": {} for one of {} places", waiting.count, waiting.limit)
+            }
+            Self::Starts(log) => {
+                let starts = log.starts.iter().map(|(at, count)| format!("{at} ({count})"));
+                write!(f, ": {}", starts.collect::<Vec<_>>().join(", "))
+            }
             Self::RunRequest => f.write_str(": run now"),
             Self::Ledger(ledger) => write!(f, ": {}", ledger.summary()),
             Self::Assignment(record) => write!(
@@ -53,7 +65,11 @@ impl fmt::Display for Data {
                     let done = if call.done { ", done" } else { "" };
                     Some(format!("{stage} {} by {}{done}", call.fire.0, call.holder))
                 });
-                write!(f, ": {}", calls.collect::<Vec<_>>().join("; "))
+                let ended = record.ended.map(|end| match end.fire {
+                    Some(fire) => format!("{} ended at {}", fire.0, end.at.0),
+                    None => format!("begun at {}", end.at.0),
+                });
+                write!(f, ": {}", calls.chain(ended).collect::<Vec<_>>().join("; "))
             }
         }
     }

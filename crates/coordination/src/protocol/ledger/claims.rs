@@ -64,10 +64,12 @@ impl Ledger {
         let run = Run {
             holder: by.holder.clone(),
             fire: request.at,
-            source: RunSource::Manual,
+            source: request.source(),
             kind: RunKind::Manual,
             merged: None,
             parameter: request.parameter.clone(),
+            permit: None,
+            past_fire: request.past_fire,
         };
         Some(Self { request: None, ..self.with_run(by, run) })
     }
@@ -87,12 +89,25 @@ impl Ledger {
         Some(self.with_run(by, Run { holder, source, ..run.clone() }))
     }
 
+    /// Returns the record with the permit of its run in progress.
+    #[must_use]
+    pub(crate) fn with_permit(self, permit: u32) -> Self {
+        match self.state {
+            LedgerState::Running(run) => {
+                let run = Run { permit: Some(permit), ..run };
+                Self { state: LedgerState::Running(run), ..self }
+            }
+            LedgerState::Idle | LedgerState::Orphan(_) | LedgerState::Retired => self,
+        }
+    }
+
     fn is_claimable(&self) -> bool {
         self.is_idle() && !self.disabled
     }
 
     /// Running with the next fencing token.
     fn with_run(&self, by: &Claimant, run: Run) -> Self {
+        let run = Run { permit: None, ..run };
         // `config` changes here: the version of `next_fire` is stored on its own if it differs.
         let (_, config_of_next) = self.next_owed();
         let is_other = self.next_fire.is_some() && config_of_next != Some(by.config);

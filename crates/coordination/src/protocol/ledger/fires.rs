@@ -2,7 +2,7 @@
 
 use reg_center::Version;
 
-use super::{FireRange, Ledger, Outcome};
+use super::{FireRange, Ledger, Outcome, Run};
 use crate::gap::MAX_GAPS;
 use crate::{FireTime, Gap};
 
@@ -12,6 +12,14 @@ impl Ledger {
     #[must_use]
     pub fn has_settled(&self, fire: FireTime) -> bool {
         self.settled_until() >= Some(fire)
+    }
+
+    /// Returns true if the item accounts for a scheduled fire, and no scheduled run is in progress
+    /// or waits for a takeover. Failed, cancelled and interrupted runs have ended, and a disabled
+    /// item has skipped the fire.
+    pub(crate) fn has_ended(&self, fire: FireTime) -> bool {
+        let is_running = self.run().is_some_and(Run::is_scheduled);
+        self.last_fire >= Some(fire) && !is_running
     }
 
     /// Returns true if a fire is noted as a misfire and has not run yet.

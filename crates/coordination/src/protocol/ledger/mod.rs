@@ -4,6 +4,7 @@
 //! succeeds has won the claim, and the sequence of records is the history of the item. A record is
 //! never deleted while the job exists.
 
+mod backfills;
 mod cancels;
 mod claims;
 mod endings;
@@ -16,6 +17,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub use backfills::Backfilled;
 pub use record::{Ledger, LedgerState};
 pub use requests::ManualRequest;
 pub use run::{Claimant, FireRange, Outcome, Run, RunKind, RunSource};

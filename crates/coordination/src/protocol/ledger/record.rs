@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reg_center::Version;
 use sharding::InstanceId;
 
-use super::{FireRange, ManualRequest, Outcome, Run};
+use super::{Backfilled, FireRange, ManualRequest, Outcome, Run};
 use crate::{
     CancelRequest, FailureReason, FencingToken, FireTime, Gap, RequestParameter, UnknownFields,
 };
@@ -70,6 +70,9 @@ pub struct Ledger {
     pub misfire: Option<FireRange>,
     /// Manual request that waits for a run.
     pub request: Option<ManualRequest>,
+    /// Last fire of a backfill that the item got. It stays after the run, so that no leader gives
+    /// the item this fire again.
+    pub backfilled: Option<Arc<Backfilled>>,
     /// Request to cancel the run; after a cancelled run, the request that it ended by. It holds for
     /// its token only: see [`cancel_request`](Self::cancel_request).
     pub cancel: Option<Arc<CancelRequest>>,
@@ -104,6 +107,7 @@ impl Ledger {
             config: None,
             misfire: None,
             request: None,
+            backfilled: None,
             cancel: None,
             disabled: false,
             outcome: None,
@@ -200,6 +204,9 @@ impl Ledger {
         }
         if let Some(request) = &self.request {
             text.push_str(&format!(", asked for at {}", request.at.0));
+            if let Some(fire) = request.past_fire {
+                text.push_str(&format!(" for the past fire {}", fire.0));
+            }
         }
         if let Some(request) = self.cancels() {
             text.push_str(&format!(", to be cancelled for {}", request.by()));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Ledger, LedgerState};
+use super::{Ledger, LedgerState, RunSource};
 use crate::{FireTime, RequestParameter};
 
 /// A manual request in the record of an item, until an instance claims the item for it.
@@ -15,6 +15,21 @@ pub struct ManualRequest {
     pub at: FireTime,
     /// Parameter of the run.
     pub parameter: Option<RequestParameter>,
+    /// Past fire to run, if the request belongs to a backfill. Its id is that of the backfill.
+    pub past_fire: Option<FireTime>,
+}
+
+impl ManualRequest {
+    /// Returns true if only a record can carry the request to its run: a Java instance receives
+    /// neither a parameter nor a past fire.
+    pub(crate) fn needs_record(&self) -> bool {
+        self.parameter.is_some() || self.past_fire.is_some()
+    }
+
+    /// Returns the source of a run for the request.
+    pub(super) fn source(&self) -> RunSource {
+        if self.past_fire.is_some() { RunSource::Backfill } else { RunSource::Manual }
+    }
 }
 
 impl Ledger {

@@ -19,10 +19,13 @@ pub enum RunSource {
     Failover,
     /// A manual request of an operator.
     Manual,
+    /// A past fire that an operator requested to run again.
+    Backfill,
 }
 
 impl RunSource {
-    /// Returns the word on the wire: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
+    /// Returns the word on the wire: `NORMAL`, `MISFIRE`, `FAILOVER`, `MANUAL` or
+    /// `BACKFILL`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -30,6 +33,7 @@ impl RunSource {
             Self::Misfire => "MISFIRE",
             Self::Failover => "FAILOVER",
             Self::Manual => "MANUAL",
+            Self::Backfill => "BACKFILL",
         }
     }
 }
@@ -52,7 +56,10 @@ pub enum RunKind {
 impl RunKind {
     /// Returns the kind of a run that is not a takeover.
     pub(crate) fn of_first_run(source: RunSource) -> Self {
-        if source == RunSource::Manual { Self::Manual } else { Self::Scheduled }
+        match source {
+            RunSource::Manual | RunSource::Backfill => Self::Manual,
+            RunSource::Normal | RunSource::Misfire | RunSource::Failover => Self::Scheduled,
+        }
     }
 }
 
@@ -165,12 +172,19 @@ pub struct Run {
     pub merged: Option<FireRange>,
     /// Parameter of the manual request. A takeover keeps it.
     pub parameter: Option<RequestParameter>,
+    /// Number of its permit, if the job limits the runs at the same time. An orphaned run has given
+    /// it back, and a takeover has another one.
+    pub permit: Option<u32>,
+    /// Past fire that the run is for, if it belongs to a backfill. A takeover keeps it.
+    pub past_fire: Option<FireTime>,
 }
 
 impl Run {
     /// Returns a run for one scheduled fire.
     pub(super) fn scheduled(holder: InstanceId, source: RunSource, fire: FireTime) -> Self {
-        Self { holder, fire, source, kind: RunKind::Scheduled, merged: None, parameter: None }
+        let (kind, merged, parameter) = (RunKind::Scheduled, None, None);
+        let (permit, past_fire) = (None, None);
+        Self { holder, fire, source, kind, merged, parameter, permit, past_fire }
     }
 
     /// Returns true if the run is for this fire, or stands for it among others.

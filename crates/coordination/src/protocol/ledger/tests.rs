@@ -19,7 +19,7 @@ fn other() -> Claimant {
 }
 
 fn request() -> ManualRequest {
-    ManualRequest { id: "r".into(), at: FireTime(9_999), parameter: None }
+    ManualRequest { id: "r".into(), at: FireTime(9_999), parameter: None, past_fire: None }
 }
 
 fn idle() -> Ledger {

@@ -29,6 +29,9 @@ struct AssignmentDoc {
     announced: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     counts: Vec<u32>,
+    /// Hexadecimal, because JSON numbers of other readers may have 53 bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    placement: Option<String>,
     #[serde(flatten)]
     unknown: UnknownFields,
 }
@@ -56,6 +59,7 @@ pub fn encode_assignment(record: &AssignmentRecord) -> String {
             .filter_map(|member| record.counts.get(member))
             .copied()
             .collect(),
+        placement: record.placement.map(|hash| format!("{hash:016x}")),
         unknown: record.unknown.clone(),
     })
 }
@@ -91,6 +95,8 @@ pub fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, RecordError> 
         pending,
         announced: doc.announced,
         counts,
+        // Another text differs from every hash, so that items are assigned anew.
+        placement: doc.placement.map(|text| u64::from_str_radix(&text, 16).unwrap_or(0)),
         unknown: doc.unknown,
     })
 }
@@ -114,6 +120,7 @@ mod tests {
             pending: (0..200).map(|i| (ShardingItem::new(i), owner(i))).collect(),
             announced: Some(3),
             counts: [(owner(0), 100), (owner(100), 100)].into(),
+            placement: Some(0x0123_4567_89ab_cdef),
             unknown: UnknownFields::default(),
         };
         let text = encode_assignment(&record);

@@ -8,12 +8,14 @@ use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use super::*;
+use crate::StartLog;
 use crate::protocol::assignment::AssignmentRecord;
-use crate::protocol::once::{OnceCall, OnceRecord};
+use crate::protocol::once::{EndedFire, OnceCall, OnceRecord};
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::{
-    AuditLog, AuditRecord, CancelRequest, Claimant, FailureReason, FireTime, FormerConfig,
-    FormerConfigs, Gap, Label, Ledger, ManualRequest, Outcome, TemplateName, TemplateRecord,
+    AuditLog, AuditRecord, Backfill, BackfillCancel, BackfillLog, CancelRequest, Claimant,
+    FailureReason, FireTime, FormerConfig, FormerConfigs, Gap, Label, Ledger, ManualRequest,
+    Outcome, Progress, ProgressRecord, TemplateName, TemplateRecord, UnknownFields, WaitingRuns,
 };
 
 fn folder() -> PathBuf {
@@ -23,11 +25,21 @@ fn folder() -> PathBuf {
 /// The folders, one for each version that is read, the latest last.
 const VERSIONS: [&str; 2] = ["v0", "v1"];
 /// Records and fields that version 0 did not have.
-const ONLY_V1: [&str; 4] = [
+const ONLY_V1: [&str; 14] = [
     "audit-effect.json",
+    "backfills.json",
     "former-configs.json",
+    "ledger-backfilled.json",
     "ledger-cancel-requested.json",
     "ledger-cancelled.json",
+    "ledger-running-backfill.json",
+    "ledger-running-permit.json",
+    "once-begun.json",
+    "once-ended.json",
+    "progress.json",
+    "progress-unknown-total.json",
+    "starts.json",
+    "waiting.json",
 ];
 
 fn golden(version: &str, file: &str) -> String {
@@ -48,7 +60,12 @@ fn parameter() -> Option<RequestParameter> {
 }
 
 fn request() -> ManualRequest {
-    ManualRequest { id: "request-1".into(), at: FireTime(61_501), parameter: parameter() }
+    ManualRequest {
+        id: "request-1".into(),
+        at: FireTime(61_501),
+        parameter: parameter(),
+        past_fire: None,
+    }
 }
 
 fn scheduled_run() -> Ledger {
@@ -58,6 +75,11 @@ fn scheduled_run() -> Ledger {
 
 fn manual_run() -> Ledger {
     Ledger::new(None).with_request(request()).and_then(|it| it.answer(&by(1))).unwrap()
+}
+
+/// Returns the record of an item that waits for a fire of a backfill.
+fn backfilled() -> Ledger {
+    Ledger::new(None).with_backfill("b-1".into(), FireTime(30_000), FireTime(61_501)).unwrap()
 }
 
 fn with_gaps() -> Ledger {
@@ -93,6 +115,9 @@ fn ledgers() -> Vec<(&'static str, Ledger)> {
         ("ledger-running-manual", manual_run()),
         ("ledger-orphan", scheduled_run().orphan().unwrap()),
         ("ledger-orphan-manual", manual_run().orphan().unwrap()),
+        ("ledger-backfilled", backfilled()),
+        ("ledger-running-backfill", backfilled().answer(&by(1)).unwrap()),
+        ("ledger-running-permit", scheduled_run().with_permit(2)),
         ("ledger-takeover", taken_over(&scheduled_run())),
         ("ledger-takeover-manual", taken_over(&manual_run())),
         ("ledger-failed", failed.clone()),
@@ -146,7 +171,15 @@ fn calls() -> Vec<(&'static str, OnceRecord)> {
     let started = OnceRecord { started: Some(call(4, false)), ..OnceRecord::default() };
     let completed = Some(call(5, false));
     let both = OnceRecord { started: Some(call(4, true)), completed, ..OnceRecord::default() };
-    vec![("once-started", started), ("once-both", both)]
+    let end = |fire| EndedFire { fire, at: FireTime(61_003) };
+    let begun = OnceRecord { ended: Some(end(None)), ..OnceRecord::default() };
+    let ended = OnceRecord { ended: Some(end(Some(FireTime(60_000)))), ..started.clone() };
+    vec![
+        ("once-started", started),
+        ("once-both", both),
+        ("once-begun", begun),
+        ("once-ended", ended),
+    ]
 }
 
 fn audits() -> Vec<(&'static str, AuditLog)> {
@@ -176,6 +209,29 @@ fn audits() -> Vec<(&'static str, AuditLog)> {
     vec![("audit", log), ("audit-effect", with_effect), ("audit-empty", empty)]
 }
 
+fn backfills() -> Vec<(&'static str, BackfillLog)> {
+    let open = Backfill {
+        id: "b-2".into(),
+        by: "anna".to_owned(),
+        why: "a \"quoted\" reason".to_owned(),
+        at: FireTime(61_501),
+        from_ms: 10_000,
+        until_ms: 40_000,
+        fires: [10_000, 20_000, 30_000].map(FireTime).to_vec(),
+        total: 3,
+        items: [0, 1, 2, 7].map(ShardingItem::new).into(),
+        concurrency: 2,
+        done: 1,
+        cancel: None,
+        ended_ms: None,
+        unknown: UnknownFields::default(),
+    };
+    let (by, why) = ("ben".to_owned(), "enough".to_owned());
+    let cancel = Some(BackfillCancel { by, why, at_ms: 60_900 });
+    let cancelled = Backfill { id: "b-1".into(), cancel, ..open.clone() };
+    vec![("backfills", [cancelled.ended_at(61_000), open].into_iter().collect())]
+}
+
 fn former_configs() -> Vec<(&'static str, FormerConfigs)> {
     let mut log = FormerConfigs::default();
     for (n, why) in [(1, "release 12"), (2, "a \"quoted\" reason")] {
@@ -194,6 +250,24 @@ fn templates() -> Vec<(&'static str, TemplateRecord)> {
     let plain = TemplateRecord { template, label: None };
     let labelled = TemplateRecord { label: Label::new("eu").ok(), ..plain.clone() };
     vec![("template", plain), ("template-label", labelled)]
+}
+
+fn waiting() -> WaitingRuns {
+    let items = [3, 0, 7].map(ShardingItem::new).to_vec();
+    WaitingRuns::of_items(4, 60_002, items).unwrap()
+}
+
+fn starts() -> StartLog {
+    StartLog { starts: vec![(60_000, 2), (60_500, 1)] }
+}
+
+fn progress() -> Vec<(&'static str, ProgressRecord)> {
+    let record = |done, total, message| {
+        let progress = Progress::new(done, total, message).unwrap();
+        ProgressRecord::new(FencingToken(7), 60_500, progress)
+    };
+    let half = record(30, Some(60), "a \"quoted\" message");
+    vec![("progress", half), ("progress-unknown-total", record(30, None, ""))]
 }
 
 fn has(version: &str, file: &str) -> bool {
@@ -227,8 +301,12 @@ fn golden_bytes_are_read_and_written() {
     files.extend(check(requests(), encode_trigger, decode_trigger));
     files.extend(check(calls(), encode_once, decode_once));
     files.extend(check(audits(), encode_audit, decode_audit));
+    files.extend(check(backfills(), encode_backfills, decode_backfills));
     files.extend(check(former_configs(), encode_former_configs, decode_former_configs));
+    files.extend(check(progress(), encode_progress, decode_progress));
     files.extend(check(templates(), encode_template, decode_template));
+    files.extend(check(vec![("starts", starts())], encode_starts, decode_starts));
+    files.extend(check(vec![("waiting", waiting())], encode_waiting, decode_waiting));
     files.sort();
     for version in VERSIONS {
         let entries = std::fs::read_dir(folder().join(version)).unwrap();

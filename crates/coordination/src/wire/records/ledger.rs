@@ -10,8 +10,8 @@ use super::format::{FormatVersion, RecordError, from_json, to_json};
 use super::words::{GapDoc, KindDoc, OutcomeDoc, RangeDoc, SourceDoc, StateDoc};
 use super::{decode_parameter, decode_token, encode_parameter};
 use crate::{
-    CancelRequest, FailureReason, FencingToken, FireTime, Ledger, LedgerState, ManualRequest,
-    Outcome, Run, RunKind, RunSource, UnknownFields,
+    Backfilled, CancelRequest, FailureReason, FencingToken, FireTime, Ledger, LedgerState,
+    ManualRequest, Outcome, Run, RunKind, RunSource, UnknownFields,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -33,6 +33,12 @@ struct LedgerDoc {
     /// The parameter of the request that the run answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     parameter: Option<String>,
+    /// The number of the run's permit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permit: Option<u32>,
+    /// The past fire of a run with the source `MANUAL` that belongs to a backfill.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    past_fire: Option<i64>,
     token: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<i64>,
@@ -51,6 +57,8 @@ struct LedgerDoc {
     misfire: Option<RangeDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<RequestDoc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backfilled: Option<BackfilledDoc>,
     /// The request to cancel the run of this token, in progress or ended by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cancel: Option<CancelDoc>,
@@ -75,6 +83,14 @@ struct RequestDoc {
     at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameter: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    past_fire: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BackfilledDoc {
+    id: String,
+    fire: i64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -99,11 +115,13 @@ impl LedgerDoc {
             kind: self.kind(source.into(), FireTime(fire)),
             merged: self.merged.map(Into::into),
             parameter: decode_parameter(self.parameter.as_deref())?,
+            permit: self.permit,
+            past_fire: self.past_fire.map(FireTime),
         };
         if run.source == RunSource::Manual && run.is_scheduled() {
             return Err("a run with source MANUAL needs kind manual".to_owned());
         }
-        Ok(run)
+        Ok(named_as_backfilled(run))
     }
 
     /// Returns the kind of the run.
@@ -138,6 +156,8 @@ pub fn encode_ledger(ledger: &Ledger) -> String {
         kind: run.and_then(|run| KindDoc::written(run.kind)),
         merged: run.and_then(|run| run.merged).map(Into::into),
         parameter: encode_parameter(run.and_then(|run| run.parameter.as_ref())),
+        permit: run.and_then(|run| run.permit),
+        past_fire: run.and_then(|run| run.past_fire).map(|fire| fire.0),
         token: ledger.token.0,
         last: ledger.last_fire.map(|fire| fire.0),
         previous: ledger.previous_fire.map(|fire| fire.0),
@@ -146,6 +166,10 @@ pub fn encode_ledger(ledger: &Ledger) -> String {
         gaps: ledger.gaps.iter().map(Into::into).collect(),
         config: ledger.config.map(|version| version.0),
         request: ledger.request.as_ref().map(encode_request),
+        backfilled: ledger
+            .backfilled
+            .as_ref()
+            .map(|last| BackfilledDoc { id: last.id.to_string(), fire: last.fire.0 }),
         cancel: ledger.cancel.as_deref().map(encode_cancel),
         disabled: ledger.disabled,
         began: ledger.began_ms,
@@ -181,6 +205,9 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
         gaps: doc.gaps.into_iter().map(Into::into).collect(),
         config: doc.config.map(Version),
         request,
+        backfilled: doc
+            .backfilled
+            .map(|last| Arc::new(Backfilled { id: last.id.into(), fire: FireTime(last.fire) })),
         cancel,
         disabled: doc.disabled,
         began_ms: doc.began,
@@ -191,6 +218,16 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
         failure: doc.failure.as_deref().and_then(FailureReason::new),
         unknown: doc.unknown,
     }))
+}
+
+/// Returns the run with the source `BACKFILL` if it has a past fire. The word in the record is
+/// `MANUAL`, which earlier versions read. They also keep the field when they write a later run: a
+/// scheduled one has no past fire.
+fn named_as_backfilled(run: Run) -> Run {
+    let past_fire = run.past_fire.filter(|_| !run.is_scheduled());
+    let is_backfilled = run.source == RunSource::Manual && past_fire.is_some();
+    let source = if is_backfilled { RunSource::Backfill } else { run.source };
+    Run { source, past_fire, ..run }
 }
 
 /// Returns the record with the outcome `cancelled` if its request shows that it ended so. The word
@@ -220,12 +257,14 @@ fn decode_cancel(doc: CancelDoc) -> Result<Arc<CancelRequest>, String> {
 
 fn encode_request(request: &ManualRequest) -> RequestDoc {
     let parameter = encode_parameter(request.parameter.as_ref());
-    RequestDoc { id: request.id.to_string(), at: request.at.0, parameter }
+    let past_fire = request.past_fire.map(|fire| fire.0);
+    RequestDoc { id: request.id.to_string(), at: request.at.0, parameter, past_fire }
 }
 
 fn decode_request(doc: RequestDoc) -> Result<ManualRequest, String> {
     let parameter = decode_parameter(doc.parameter.as_deref())?;
-    Ok(ManualRequest { id: doc.id.into(), at: FireTime(doc.at), parameter })
+    let past_fire = doc.past_fire.map(FireTime);
+    Ok(ManualRequest { id: doc.id.into(), at: FireTime(doc.at), parameter, past_fire })
 }
 
 #[cfg(test)]
@@ -242,7 +281,8 @@ mod tests {
         let orphan = noted.orphan().unwrap();
         let done = running.complete(Outcome::Failed, 1_500).unwrap();
         let retired = done.retire().unwrap();
-        let request = ManualRequest { id: "r".into(), at: FireTime(1_501), parameter: None };
+        let request =
+            ManualRequest { id: "r".into(), at: FireTime(1_501), parameter: None, past_fire: None };
         let asked = done.with_request(request).unwrap();
         let disabled = asked.with_disabled(true).unwrap();
         let born = Ledger::new(Some(FireTime(5)));
@@ -353,7 +393,8 @@ mod tests {
     #[test]
     fn request_parameter_round_trips_and_its_bytes_are_fixed() {
         let parameter = Some(RequestParameter::new("a\"b\n作").unwrap());
-        let request = ManualRequest { id: "r".into(), at: FireTime(1_501), parameter };
+        let request =
+            ManualRequest { id: "r".into(), at: FireTime(1_501), parameter, past_fire: None };
         let asked = Ledger::new(None).with_request(request).unwrap();
         let holder = InstanceId::new("10.0.0.1@-@7-a");
         let by = Claimant { holder, config: Version(3), now_ms: 1_502 };
@@ -372,6 +413,43 @@ mod tests {
             assert_eq!(encode_ledger(ledger), text);
             assert_eq!(decode_ledger(text.as_bytes()).unwrap(), *ledger, "{text}");
         }
+    }
+
+    #[test]
+    fn backfill_round_trips_and_its_bytes_are_fixed() {
+        let waits = Ledger::new(None).with_backfill("b".into(), FireTime(1_000), FireTime(9_001));
+        let holder = InstanceId::new("a");
+        let by = Claimant { holder, config: Version(3), now_ms: 9_002 };
+        let waits = waits.unwrap();
+        let running = waits.answer(&by).unwrap();
+        let taken = running.orphan().and_then(|l| l.take_over(&by)).unwrap();
+        let done = running.complete(Outcome::Succeeded, 9_003).unwrap();
+        let rows = [
+            (
+                &waits,
+                r#"{"v":1,"state":"idle","token":0,"request":{"id":"b","at":9001,"past_fire":1000},"backfilled":{"id":"b","fire":1000}}"#,
+            ),
+            (
+                &running,
+                r#"{"v":1,"state":"running","holder":"a","fire":9001,"source":"MANUAL","kind":"manual","past_fire":1000,"token":1,"config":3,"backfilled":{"id":"b","fire":1000},"began":9002}"#,
+            ),
+            (
+                &taken,
+                r#"{"v":1,"state":"running","holder":"a","fire":9001,"source":"FAILOVER","kind":"manual","past_fire":1000,"token":2,"config":3,"backfilled":{"id":"b","fire":1000},"began":9002}"#,
+            ),
+            (
+                &done,
+                r#"{"v":1,"state":"idle","token":1,"config":3,"backfilled":{"id":"b","fire":1000},"outcome":"succeeded","began":9002,"ended":9003}"#,
+            ),
+        ];
+        for (ledger, text) in rows {
+            assert_eq!(encode_ledger(ledger), text);
+            assert_eq!(decode_ledger(text.as_bytes()).unwrap(), *ledger, "{text}");
+        }
+        let of_earlier_version =
+            br#"{"v":1,"state":"running","holder":"a","fire":2000,"source":"NORMAL","token":2,"past_fire":1000}"#;
+        let run = decode_ledger(of_earlier_version).unwrap().run().cloned().unwrap();
+        assert_eq!((run.past_fire, run.source), (None, RunSource::Normal));
     }
 
     fn kind_of(text: &str) -> RunKind {

@@ -4,6 +4,7 @@
 
 mod assignment;
 mod audit;
+mod backfills;
 mod format;
 mod former_configs;
 #[cfg(test)]
@@ -11,23 +12,31 @@ mod golden;
 mod item_ranges;
 mod ledger;
 mod once;
+mod progress;
 mod request;
+mod starts;
 mod template;
 mod term;
+mod waiting;
 mod words;
 
 use crate::{FencingToken, RequestParameter};
 
 pub use assignment::{decode_assignment, encode_assignment};
 pub(crate) use audit::{decode_audit, encode_audit};
+pub use backfills::decode_backfills;
+pub(crate) use backfills::encode_backfills;
 pub use format::{FORMAT_VERSION, RecordError};
 pub(crate) use former_configs::{decode_former_configs, encode_former_configs};
 pub use ledger::{decode_ledger, encode_ledger};
 pub(crate) use once::{decode_once, encode_once};
+pub use progress::{decode_progress, encode_progress};
 pub(crate) use request::{decode_trigger, encode_trigger};
+pub(crate) use starts::{decode_starts, encode_starts};
 pub use template::decode_template;
 pub(crate) use template::encode_template;
 pub(crate) use term::{decode_term, encode_term};
+pub(crate) use waiting::{decode_waiting, encode_waiting};
 
 /// Checks that the token can still rise. A manual edit to the greatest token would stop the item
 /// for good, so such a record counts as damaged.
@@ -58,6 +67,8 @@ mod tests {
         let once: DecodeText = |bytes| decode_once(bytes).err().map(|error| error.to_string());
         let assignment: DecodeText =
             |bytes| decode_assignment(bytes).err().map(|error| error.to_string());
+        let backfills: DecodeText =
+            |bytes| decode_backfills(bytes).err().map(|error| error.to_string());
         let trigger: DecodeText =
             |bytes| decode_trigger(bytes).err().map(|error| error.to_string());
         let rows = [
@@ -83,6 +94,16 @@ mod tests {
                 "two next owners, a and b",
             ),
             (trigger, r#"{"by":"a","at":1,"items":[[0,99999],[0,99999]]}"#, "items 0 to 99999"),
+            (
+                backfills,
+                r#"[{"id":"b","by":"a","why":"b","at":1,"from":0,"until":9,"fires":[5,5],"total":2,"items":[[0,0]],"concurrency":1,"done":0}]"#,
+                "not ascending",
+            ),
+            (
+                backfills,
+                r#"[{"id":"b","by":"a","why":"b","at":1,"from":0,"until":9,"total":2,"items":[[0,0]],"concurrency":17,"done":0}]"#,
+                "concurrency 17",
+            ),
             (trigger, r#"{"by":"a","at":1,"items":[[5,4]]}"#, "items 5 to 4"),
             (trigger, r#"{"by":"a","at":1,"parameter":""}"#, "parameter is empty"),
             (
@@ -100,7 +121,7 @@ mod tests {
     type Decode = fn(&[u8]) -> Option<RecordError>;
 
     /// Each decoder, with a record that it accepts.
-    fn decoders() -> [(Decode, &'static str); 8] {
+    fn decoders() -> [(Decode, &'static str); 11] {
         [
             (|bytes| decode_ledger(bytes).err(), r#"{"state":"idle","token":0}"#),
             (|bytes| decode_term(bytes).err(), r#"{"leader":"a"}"#),
@@ -118,7 +139,16 @@ mod tests {
                 |bytes| decode_former_configs(bytes).err(),
                 r#"[{"replaced_ms":1,"who":"a","why":"b","document":"{}"}]"#,
             ),
+            (
+                |bytes| decode_backfills(bytes).err(),
+                r#"[{"id":"b","by":"a","why":"b","at":1,"from":0,"until":9,"total":1,"items":[[0,0]],"concurrency":1,"done":1,"ended":7}]"#,
+            ),
             (|bytes| decode_template(bytes).err(), r#"{"template":"report"}"#),
+            (|bytes| decode_starts(bytes).err(), r#"{"starts":[[1,2]]}"#),
+            (
+                |bytes| decode_waiting(bytes).err(),
+                r#"{"limit":4,"since":1,"count":2,"items":[0,3]}"#,
+            ),
         ]
     }
 
@@ -146,7 +176,7 @@ mod tests {
     #[test]
     fn unknown_fields_are_kept_when_a_record_is_rewritten() {
         type Rewrite = fn(&[u8]) -> String;
-        let rows: [(Rewrite, &str); 6] = [
+        let rows: [(Rewrite, &str); 7] = [
             (
                 |bytes| encode_ledger(&decode_ledger(bytes).unwrap()),
                 r#"{"v":1,"state":"idle","token":0,"later":[1]}"#,
@@ -167,6 +197,10 @@ mod tests {
             (
                 |bytes| encode_former_configs(&decode_former_configs(bytes).unwrap()),
                 r#"[{"v":1,"replaced_ms":1,"who":"a","why":"b","document":"{}","later":[1]}]"#,
+            ),
+            (
+                |bytes| encode_backfills(&decode_backfills(bytes).unwrap()),
+                r#"[{"v":1,"id":"b","by":"a","why":"b","at":1,"from":0,"until":9,"fires":[5],"total":1,"items":[[0,2]],"concurrency":1,"done":0,"later":[1]}]"#,
             ),
         ];
         for (rewrite, text) in rows {

@@ -6,7 +6,7 @@ use sharding::InstanceId;
 use super::decode_token;
 use super::format::{FormatVersion, RecordError, from_json, to_json};
 use crate::FireTime;
-use crate::protocol::once::{OnceCall, OnceRecord};
+use crate::protocol::once::{EndedFire, OnceCall, OnceRecord};
 use crate::protocol::unknown_fields::UnknownFields;
 
 #[derive(Serialize, Deserialize)]
@@ -17,6 +17,8 @@ struct OnceDoc {
     started: Option<CallDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     completed: Option<CallDoc>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<EndDoc>,
     #[serde(flatten)]
     unknown: UnknownFields,
 }
@@ -27,6 +29,13 @@ struct CallDoc {
     token: u64,
     holder: String,
     done: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EndDoc {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fire: Option<i64>,
+    at: i64,
 }
 
 /// Encodes the last once-per-cluster calls.
@@ -41,6 +50,7 @@ pub(crate) fn encode_once(record: &OnceRecord) -> String {
         version: FormatVersion::WRITTEN,
         started: record.started.as_ref().map(call),
         completed: record.completed.as_ref().map(call),
+        ended: record.ended.map(|end| EndDoc { fire: end.fire.map(|fire| fire.0), at: end.at.0 }),
         unknown: record.unknown.clone(),
     })
 }
@@ -59,6 +69,9 @@ pub(crate) fn decode_once(bytes: &[u8]) -> Result<OnceRecord, RecordError> {
     Ok(OnceRecord {
         started: doc.started.map(call).transpose()?,
         completed: doc.completed.map(call).transpose()?,
+        ended: doc
+            .ended
+            .map(|end| EndedFire { fire: end.fire.map(FireTime), at: FireTime(end.at) }),
         unknown: doc.unknown,
     })
 }

@@ -124,7 +124,9 @@ impl From<RunSource> for SourceDoc {
             RunSource::Normal => Self::Normal,
             RunSource::Misfire => Self::Misfire,
             RunSource::Failover => Self::Failover,
-            RunSource::Manual => Self::Manual,
+            // Earlier versions do not read another word. The past fire in the record shows that
+            // the run belongs to a backfill.
+            RunSource::Manual | RunSource::Backfill => Self::Manual,
         }
     }
 }

@@ -35,6 +35,8 @@ pub(super) fn grounds() -> Vec<Ground> {
     };
     let small = |name| Scope::new(name, 2, 2, 1);
     let disabling = [OperatorAction::DisableItem(0), OperatorAction::EnableItem(0)];
+    let cancelling = [OperatorAction::Cancel(0)];
+    let clearing = [OperatorAction::ClearMark(0)];
     let every_day = [
         small("1 crash, 1 expiry").faults(1, 1),
         operated(small("1 act"), 1, &all),
@@ -47,6 +49,13 @@ pub(super) fn grounds() -> Vec<Ground> {
             &[OperatorAction::Shrink, OperatorAction::Grow],
         ),
         operated(small("an item is disabled and enabled"), 2, &disabling),
+        operated(small("a mark is deleted, 1 crash").faults(1, 0), 1, &clearing),
+        operated(
+            Scope { lost_replies: 1, ..small("a mark is deleted, 1 lost reply") },
+            1,
+            &clearing,
+        ),
+        operated(small("a cancellation, 1 crash, 1 expiry").faults(1, 1), 1, &cancelling),
         operated(Scope { lost_replies: 1, ..small("1 act, 1 lost reply") }, 1, &all),
         operated(small("1 act, 1 crash").faults(1, 0), 1, &all),
         Scope::new("2 fires, 1 crash", 2, 2, 2).faults(1, 0),
@@ -65,7 +74,8 @@ pub(super) fn grounds() -> Vec<Ground> {
     every_day.into_iter().map(mark(false)).chain(nightly.into_iter().map(mark(true))).collect()
 }
 
-/// Returns the operator actions on the first process and on the first item.
+/// Returns the operator actions on the first process and on the first item, without the deletion of
+/// a mark, which excludes torn views.
 fn operator_actions() -> Vec<OperatorAction> {
     vec![
         OperatorAction::DisableServer(0),
@@ -74,11 +84,11 @@ fn operator_actions() -> Vec<OperatorAction> {
         OperatorAction::DisableItem(0),
         OperatorAction::EnableItem(0),
         OperatorAction::Request,
+        OperatorAction::Cancel(0),
         OperatorAction::Shrink,
         OperatorAction::FailoverOff,
         OperatorAction::Remove(0),
         OperatorAction::RemoveLeader,
-        OperatorAction::ClearMark(0),
         OperatorAction::Drain(0),
         OperatorAction::Trigger(0),
     ]

@@ -116,11 +116,13 @@ impl World {
         let me = self.id(p, process.incarnation);
         for (item, run) in process.memory.local.runs.iter().filter(|(_, run)| run.outcome.is_none())
         {
-            let cancelled = process.status == Status::Zombie
+            let interrupted = process.status == Status::Zombie
                 || run.holder != *me
                 || process.memory.local.phase == Phase::Draining;
-            let outcomes =
-                [Outcome::Succeeded].into_iter().chain(cancelled.then_some(Outcome::Interrupted));
+            let outcomes = [Outcome::Succeeded]
+                .into_iter()
+                .chain(interrupted.then_some(Outcome::Interrupted))
+                .chain(run.cancelling.then_some(Outcome::Cancelled));
             for outcome in outcomes {
                 let token = run.public_token();
                 let mut next = self.deliver_event(

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use coordination::internals::{NOW, TRIGGER, ViewQueries as _};
-use coordination::{Event, JobConfig, NodeKind, Phase, ServerState, encode_config};
+use coordination::{
+    CancelRequest, Event, JobConfig, NodeKind, OperatorStep, Phase, ServerState, encode_config,
+};
 use reg_center::Txn;
 use sharding::ShardingItem;
 
@@ -63,6 +65,14 @@ pub(super) fn txn(world: &World, state: &State, action: OperatorAction) -> Optio
         OperatorAction::Request => {
             let all = None::<[ShardingItem; 0]>;
             world.layout.request_run("asked", "operator", NOW.wall_ms, all)
+        }
+        OperatorAction::Cancel(i) => {
+            let record = view.item(item(i)).ledger.as_ref()?;
+            let token = record.value.token;
+            let request = CancelRequest::new(token, "operator", "model", NOW.wall_ms)?;
+            let ledger = Box::new(record.value.with_cancel_request(request)?);
+            let (item, version) = (item(i), record.version);
+            world.layout.change(&[OperatorStep::RequestCancel { item, ledger, version }])
         }
         OperatorAction::Shrink if total > 1 => of_total(total - 1),
         OperatorAction::Grow if total < world.scope.items => of_total(total + 1),

@@ -19,6 +19,8 @@ pub(super) enum OperatorAction {
     EnableItem(u32),
     /// Requests a run of all items.
     Request,
+    /// Requests the cancellation of an item's run.
+    Cancel(u32),
     /// Decreases the number of items by one.
     Shrink,
     /// Increases the number of items by one.
@@ -92,6 +94,11 @@ impl Scope {
     /// Sets the maximum numbers of crashes and of expired sessions.
     pub(super) fn faults(self, crashes: u8, expiries: u8) -> Self {
         Self { crashes, expiries, ..self }
+    }
+
+    /// Returns true if the operator deletes marks of runs.
+    pub(super) fn clears_marks(&self) -> bool {
+        self.allowed_actions.iter().any(|action| matches!(action, OperatorAction::ClearMark(_)))
     }
 
     pub(super) fn config(&self) -> JobConfig {

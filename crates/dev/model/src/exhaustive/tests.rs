@@ -6,7 +6,7 @@ use promises::Breach;
 use stateright::{Checker, HasDiscoveries, Model};
 
 use super::grounds::{beginning, grounds, three_by_three, two_fires};
-use super::scope::Scope;
+use super::scope::{OperatorAction, Scope};
 use super::walk::walk;
 use super::world::World;
 
@@ -51,6 +51,12 @@ fn assert_holds(scope: Scope) {
 fn exhaustive_smallest() {
     assert_holds(Scope::new("2 processes, 1 item, 1 fire, 1 crash", 2, 1, 1).faults(1, 0));
     assert_holds(Scope { settled: false, ..Scope::new("beginning of 2", 2, 1, 0) });
+    let cancelled = Scope::new("2 processes, 1 item, a cancellation, 1 crash", 2, 1, 1);
+    assert_holds(Scope {
+        operator_actions: 1,
+        allowed_actions: vec![OperatorAction::Cancel(0)],
+        ..cancelled.faults(1, 0)
+    });
 }
 
 #[test]
@@ -72,7 +78,7 @@ fn exhaustive_three_by_three() {
 }
 
 #[test]
-#[ignore = "takes minutes; for the nightly run"]
+#[ignore = "takes half a minute; `cargo xtask test` runs it beside the other steps"]
 fn exhaustive_grounds() {
     grounds().into_iter().filter(|ground| !ground.nightly).for_each(|g| assert_holds(g.scope));
 }

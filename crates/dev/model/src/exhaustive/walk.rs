@@ -158,7 +158,12 @@ impl Shadow {
     }
 
     /// Returns a plan's transaction with the present versions of the real nodes.
-    fn translated(&self, world: &World, flight: &Flight, session: SessionId) -> Txn {
+    fn txn_of_plan(&self, world: &World, flight: &Flight, session: SessionId) -> Txn {
+        self.translated(world, &world.layout.encode(&flight.plan, session))
+    }
+
+    /// Returns a transaction with the present versions of the real nodes.
+    fn translated(&self, world: &World, txn: &Txn) -> Txn {
         let real = |path: &NodePath, expect: &Expect| match expect {
             Expect::Version(version) if *version == CURRENT => {
                 self.model.read(path).map_or(*expect, |node| Expect::Version(node.stat.version))
@@ -166,8 +171,7 @@ impl Shadow {
             Expect::Version(_) => Expect::Version(Version(u32::MAX)),
             Expect::Exists => Expect::Exists,
         };
-        let ops = world.layout.encode(&flight.plan, session).ops().to_vec();
-        ops.into_iter().fold(Txn::new(), |txn, op| {
+        txn.ops().to_vec().into_iter().fold(Txn::new(), |txn, op| {
             txn.op(match op {
                 Op::Put { path, data, expect } => {
                     let expect = real(&path, &expect);
@@ -246,6 +250,7 @@ impl Shadow {
 
     fn operate(&mut self, world: &World, before: &State, action: OperatorAction) {
         if let Some(txn) = operator::txn(world, before, action) {
+            let txn = self.translated(world, &txn);
             assert!(self.commit(OPERATOR, &txn).is_committed(), "{action:?}");
         }
     }
@@ -256,7 +261,7 @@ impl Shadow {
         let candidate =
             observation.wanted_plans.iter().find(|candidate| candidate.flight.plan.duty == duty);
         let flight = &candidate.expect("a kept plan was wanted before the move").flight;
-        let txn = self.translated(world, flight, session(p, process.incarnation));
+        let txn = self.txn_of_plan(world, flight, session(p, process.incarnation));
         self.sent.push((p, Flight::clone(flight), txn));
     }
 
@@ -265,7 +270,7 @@ impl Shadow {
         let same = |sent: &(usize, Flight, Txn)| sent.0 == p && is_same(&sent.1, flight);
         match self.sent.iter().position(same) {
             Some(index) => self.sent.swap_remove(index).2,
-            None => self.translated(world, flight, session),
+            None => self.txn_of_plan(world, flight, session),
         }
     }
 

@@ -261,7 +261,8 @@ impl World {
     /// Returns the sweeps that a leader wants if its view is torn.
     ///
     /// A torn view shows the claims of another instance, but neither its registration nor its
-    /// marks. A snapshot is read node by node and can be torn.
+    /// marks. A snapshot is read node by node and can be torn. If an operator deletes the mark of a
+    /// live run as well, nothing shows that its session is alive: ADR 21 accepts that case.
     pub(super) fn torn_sweeps(
         &self,
         registry: &Registry,
@@ -276,9 +277,10 @@ impl World {
             let others: BTreeSet<_> =
                 holders.map(|run| &run.holder).filter(|holder| *holder != me).collect();
             let leads = view.term_of(me).is_some();
+            let sweeps = leads && !self.scope.clears_marks();
             let torn = others
                 .into_iter()
-                .filter(|_| leads)
+                .filter(|_| sweeps)
                 .flat_map(|other| self.sweeps_without(registry, process, other));
             torn.collect()
         })

@@ -31,15 +31,29 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let alone = !self.view.is_mixed();
+        from: r#"        let alone = self.is_alone();
 "#,
-        to: r#"        let alone = !self.view.is_mixed() || mutant::is(Mutant::DueTakenBesideJava);
+        to: r#"        let alone = self.is_alone() || mutant::is(Mutant::DueTakenBesideJava);
 "#,
     },
     Site {
         from: r#"        let is_credible = |at: &FireTime| at.0 <= horizon;
 "#,
         to: r#"        let is_credible = |at: &FireTime| at.0 <= horizon || mutant::is(Mutant::FutureDueTaken);
+"#,
+    },
+    Site {
+        from: r#"        if has_seen_fire || !self.may_find_fires(now) {
+"#,
+        to: r#"        let has_seen_fire = has_seen_fire || mutant::is(Mutant::LastFireForgotten);
+        if has_seen_fire || !self.may_find_fires(now) {
+"#,
+    },
+    Site {
+        from: r#"        let delay = config.jitter_ms.map_or(0, i64::from);
+"#,
+        to: r#"        let delay = config.jitter_ms.filter(|_| !mutant::is(Mutant::LastFireBeforeItsDelay));
+        let delay = delay.map_or(0, i64::from);
 "#,
     },
     Site {

@@ -4,6 +4,21 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"        if ledger.has_settled(due.at) || waits_for_next(config, due, ledger) {
+"#,
+        to: r#"        let has_settled = ledger.has_settled(due.at) && !mutant::is(Mutant::SettledFireWanted);
+        if has_settled || waits_for_next(config, due, ledger) {
+"#,
+    },
+    Site {
+        from: r#"            let is_noted = config.misfire && own.ledger.misfire.is_some();
+"#,
+        to: r#"            let is_noted = config.misfire
+                && own.ledger.misfire.is_some()
+                && !mutant::is(Mutant::BackfillBeforeMisfire);
+"#,
+    },
+    Site {
         from: r#"        if own.view.is_disabled() {
 "#,
         to: r#"        if own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed) {
@@ -29,14 +44,14 @@ pub(super) const SITES: &[Site] = &[
     },
     Site {
         from: r#"        if !own.view.is_disabled() {
-            return own.ledger.answer(&by);
-        }
-        if !own.ledger.disabled {
 "#,
         to: r#"        if !own.view.is_disabled() || mutant::is(Mutant::DisabledUnnoticed) {
-            return own.ledger.answer(&by);
-        }
-        if !own.ledger.disabled && !mutant::is(Mutant::RequestDroppedEarly) {
+"#,
+    },
+    Site {
+        from: r#"        if !own.ledger.disabled {
+"#,
+        to: r#"        if !own.ledger.disabled && !mutant::is(Mutant::RequestDroppedEarly) {
 "#,
     },
 ];

@@ -4,14 +4,17 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"    let noted = if config.catch_up.is_none() { note(cx) } else { None };
+        from: r#"    let notes = config.catch_up.is_none() && config.fixed_delay().is_none();
+"#,
+        to: r#"    let notes = config.catch_up.is_none()
+        && (config.fixed_delay().is_none() || mutant::is(Mutant::DelayedFireNoted));
+"#,
+    },
+    Site {
+        from: r#"    let noted = if notes { note(cx) } else { None };
     noted.or_else(|| run(cx, config))
 "#,
-        to: r#"    let noted = if config.catch_up.is_none() && !mutant::is(Mutant::MisfireUnnoted) {
-        note(cx)
-    } else {
-        None
-    };
+        to: r#"    let noted = if notes && !mutant::is(Mutant::MisfireUnnoted) { note(cx) } else { None };
     noted.or_else(|| run(cx, config).filter(|_| !mutant::is(Mutant::MisfireUnplayed)))
 "#,
     },

@@ -4,6 +4,19 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"            items.all(has_ended).then_some(fire)?;
+"#,
+        to: r#"            (items.all(has_ended) || mutant::is(Mutant::EndedBesideRun)).then_some(fire)?;
+"#,
+    },
+    Site {
+        from: r#"    let at = FireTime(cx.present_ms()).max(fire.unwrap_or(FireTime(i64::MIN)));
+"#,
+        to: r#"    let at = FireTime(cx.present_ms()).max(fire.unwrap_or(FireTime(i64::MIN)));
+    let at = if mutant::is(Mutant::EndBeforeFire) { FireTime(cx.present_ms()) } else { at };
+"#,
+    },
+    Site {
         from: r#"    if !cx.settings.calls_back || !cx.view.fits_config() {
 "#,
         to: r#"    if !cx.settings.calls_back

@@ -2,11 +2,27 @@
 
 use super::Site;
 
-pub(super) const SITES: &[Site] = &[Site {
-    from: r#"        self.ledger.is_idle() && !self.view.marks.shows_run() && !runs_here
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"        self.ledger.is_idle() && !self.view.marks.shows_run() && !runs_here
 "#,
-    to: r#"        let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
+        to: r#"        let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
         let shown = self.view.marks.shows_run() && !mutant::is(Mutant::MarksIgnoredByClaims);
         self.ledger.is_idle() && !shown && !runs_here
 "#,
-}];
+    },
+    Site {
+        from: r#"            steps.extend(permit);
+"#,
+        to: r#"            steps.extend(permit.filter(|_| !mutant::is(Mutant::PermitNotTaken)));
+"#,
+    },
+    Site {
+        from: r#"        waiting.sort_by_key(|own| (own.ledger.last_fire, own.item));
+"#,
+        to: r#"        if !mutant::is(Mutant::LimitedItemsUnsorted) {
+            waiting.sort_by_key(|own| (own.ledger.last_fire, own.item));
+        }
+"#,
+    },
+];

@@ -27,10 +27,17 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    if !put_back && marks.is_empty() {
+        from: r#"    steps.extend(run.permit.map(Step::return_permit));
+"#,
+        to: r#"    let permit = run.permit.filter(|_| !mutant::is(Mutant::PermitKept));
+    steps.extend(permit.map(Step::return_permit));
+"#,
+    },
+    Site {
+        from: r#"    if !put_back && marks.is_empty() && permit.is_none() {
 "#,
         to: r#"    let put_back = put_back && !mutant::is(Mutant::TokensGoBack);
-    if !put_back && marks.is_empty() {
+    if !put_back && marks.is_empty() && permit.is_none() {
 "#,
     },
 ];

@@ -13,11 +13,17 @@ pub(super) const SITES: &[Site] = &[
         from: r#"        (other_members, "the available instances changed"),
         (other_total, "the number of items changed"),
         (other_strategy, "the strategy changed"),
+        (other_placement, "the placement rules or attributes changed"),
         (asked_for, "resharding was requested"),
 "#,
         to: r#"        (other_members, "the available instances changed", Mutant::AssignedForFewer),
         (other_total, "the number of items changed", Mutant::AssignedForOtherTotal),
         (other_strategy, "the strategy changed", Mutant::AssignedByOtherStrategy),
+        (
+            other_placement,
+            "the placement rules or attributes changed",
+            Mutant::AssignedByOtherPlacement,
+        ),
         (asked_for, "resharding was requested", Mutant::AssignedUnasked),
 "#,
     },
@@ -47,9 +53,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let owners = strategy.assign(&input);
+        from: r#"    let owners = strategy.assign(input);
 "#,
-        to: r#"    let owners = strategy.assign(&input);
+        to: r#"    let owners = strategy.assign(input);
     if mutant::is(Mutant::StrategyTrusted) {
         return Ok(owners);
     }

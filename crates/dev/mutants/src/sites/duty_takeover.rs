@@ -26,9 +26,26 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if items.is_empty() {
+        from: r#"        if free.is_empty() {
 "#,
-        to: r#"        if items.is_empty() || mutant::is(Mutant::NothingTakenAtOnce) {
+        to: r#"        if free.is_empty() || mutant::is(Mutant::NothingTakenAtOnce) {
+"#,
+    },
+    Site {
+        from: r#"        if !config.fails_over() || config.start_rate.is_some() {
+"#,
+        to: r#"        let is_rated = config.start_rate.is_some() && !mutant::is(Mutant::RatedTakenAtOnce);
+        if !config.fails_over() || is_rated {
+"#,
+    },
+    Site {
+        from: r#"        let next = left.take().then(|| permits.grant(next))??;
+"#,
+        to: r#"        let next = if mutant::is(Mutant::TakeoverWithoutPermit) {
+            next
+        } else {
+            left.take().then(|| permits.grant(next))??
+        };
 "#,
     },
     Site {

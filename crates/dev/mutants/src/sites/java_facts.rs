@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        if is_triggered {
+        from: r#"        let fault = if is_triggered {
 "#,
-        to: r#"        if is_triggered && !mutant::is(Mutant::AskedTakenForRust) {
+        to: r#"        let fault = if is_triggered && !mutant::is(Mutant::AskedTakenForRust) {
 "#,
     },
     Site {
@@ -55,9 +55,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        !has_parameter || !self.is_mixed()
+        from: r#"        !needs_record || !self.is_mixed()
 "#,
-        to: r#"        !has_parameter || !self.is_mixed() || mutant::is(Mutant::UntoldQueued)
+        to: r#"        !needs_record || !self.is_mixed() || mutant::is(Mutant::UntoldQueued)
 "#,
     },
 ];

@@ -16,9 +16,25 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            if self.may_have_begun(&owner, at, now) {
+        from: r#"        let has_mark = |run: &&JavaRun| !run.taken_over && run.ended.is_none_or(lately);
 "#,
-        to: r#"            if self.may_have_begun(&owner, at, now) && !mutant::is(Mutant::BegunFiresDoubted) {
+        to: r#"        let has_mark = |run: &&JavaRun| !run.taken_over && run.ended.is_none_or(lately) && !mutant::is(Mutant::EarlyMarksDoubted);
+"#,
+    },
+    Site {
+        from: r#"            self.tentative.remove(owner);
+"#,
+        to: r#"            if !mutant::is(Mutant::BegunFiresDoubted) {
+                self.tentative.remove(owner);
+            }
+"#,
+    },
+    Site {
+        from: r#"        if !is_rust_run {
+            self.observe_mark(view, item, view.item(item), fire);
+"#,
+        to: r#"        if !is_rust_run && !mutant::is(Mutant::ShortRunsUnseen) {
+            self.observe_mark(view, item, view.item(item), fire);
 "#,
     },
     Site {
@@ -49,9 +65,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            if shown.marks.failover.is_some() {
+        from: r#"        if shown.marks.failover.is_some() {
 "#,
-        to: r#"            if shown.marks.failover.is_some() && !mutant::is(Mutant::TakersForgotten) {
+        to: r#"        if shown.marks.failover.is_some() && !mutant::is(Mutant::TakersForgotten) {
 "#,
     },
     Site {

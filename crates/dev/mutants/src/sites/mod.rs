@@ -9,6 +9,7 @@ mod coordinator_reporting;
 mod coordinator_starting;
 mod coordinator_status;
 mod coordinator_unmonitored;
+mod duty_backfill;
 mod duty_claim;
 mod duty_cleanup;
 mod duty_context;
@@ -19,18 +20,21 @@ mod duty_membership;
 mod duty_misfire;
 mod duty_once;
 mod duty_own_item;
+mod duty_permits;
 mod duty_release;
 mod duty_resharding;
 mod duty_resharding_moves;
 mod duty_resharding_retire;
 mod duty_resharding_target;
 mod duty_settings;
+mod duty_starts;
 mod duty_sweep;
 mod duty_takeover;
 mod duty_trigger;
 mod duty_unmonitored;
 mod gap;
 mod gap_judgement;
+mod gap_lookup;
 mod java_cleanup;
 mod java_constrain;
 mod java_election;
@@ -55,7 +59,9 @@ mod model_exhaustive_walk;
 mod model_exhaustive_world;
 mod plan;
 mod plan_encode;
+mod protocol_backfill;
 mod protocol_id;
+mod protocol_ledger_backfills;
 mod protocol_ledger_cancels;
 mod protocol_ledger_claims;
 mod protocol_ledger_endings;
@@ -63,7 +69,9 @@ mod protocol_ledger_fires;
 mod protocol_ledger_lifetime;
 mod protocol_ledger_record;
 mod protocol_ledger_requests;
+mod protocol_progress;
 mod protocol_request_parameter;
+mod protocol_start_rate;
 mod root;
 mod run_marks;
 mod runs;
@@ -72,8 +80,10 @@ mod tests_script;
 mod view_apply;
 mod view_config;
 mod view_holder;
+mod view_members;
 mod view_queries;
 mod wire_data;
+mod wire_run_nodes;
 
 /// A place of the sources where mutants differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +107,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/coordinator/starting.rs", coordinator_starting::SITES),
     ("crates/coordination/src/coordinator/status.rs", coordinator_status::SITES),
     ("crates/coordination/src/coordinator/unmonitored.rs", coordinator_unmonitored::SITES),
+    ("crates/coordination/src/duty/backfill.rs", duty_backfill::SITES),
     ("crates/coordination/src/duty/claim.rs", duty_claim::SITES),
     ("crates/coordination/src/duty/cleanup.rs", duty_cleanup::SITES),
     ("crates/coordination/src/duty/context.rs", duty_context::SITES),
@@ -107,17 +118,20 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/duty/misfire.rs", duty_misfire::SITES),
     ("crates/coordination/src/duty/once.rs", duty_once::SITES),
     ("crates/coordination/src/duty/own_item.rs", duty_own_item::SITES),
+    ("crates/coordination/src/duty/permits.rs", duty_permits::SITES),
     ("crates/coordination/src/duty/release.rs", duty_release::SITES),
     ("crates/coordination/src/duty/resharding/mod.rs", duty_resharding::SITES),
     ("crates/coordination/src/duty/resharding/moves.rs", duty_resharding_moves::SITES),
     ("crates/coordination/src/duty/resharding/retire.rs", duty_resharding_retire::SITES),
     ("crates/coordination/src/duty/resharding/target.rs", duty_resharding_target::SITES),
     ("crates/coordination/src/duty/settings.rs", duty_settings::SITES),
+    ("crates/coordination/src/duty/starts.rs", duty_starts::SITES),
     ("crates/coordination/src/duty/sweep.rs", duty_sweep::SITES),
     ("crates/coordination/src/duty/takeover.rs", duty_takeover::SITES),
     ("crates/coordination/src/duty/trigger.rs", duty_trigger::SITES),
     ("crates/coordination/src/duty/unmonitored.rs", duty_unmonitored::SITES),
     ("crates/coordination/src/gap/judgement.rs", gap_judgement::SITES),
+    ("crates/coordination/src/gap/lookup.rs", gap_lookup::SITES),
     ("crates/coordination/src/gap/mod.rs", gap::SITES),
     ("crates/coordination/src/java/cleanup.rs", java_cleanup::SITES),
     ("crates/coordination/src/java/constrain.rs", java_constrain::SITES),
@@ -140,7 +154,9 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/local/requests.rs", local_requests::SITES),
     ("crates/coordination/src/plan/encode.rs", plan_encode::SITES),
     ("crates/coordination/src/plan/mod.rs", plan::SITES),
+    ("crates/coordination/src/protocol/backfill.rs", protocol_backfill::SITES),
     ("crates/coordination/src/protocol/id.rs", protocol_id::SITES),
+    ("crates/coordination/src/protocol/ledger/backfills.rs", protocol_ledger_backfills::SITES),
     ("crates/coordination/src/protocol/ledger/cancels.rs", protocol_ledger_cancels::SITES),
     ("crates/coordination/src/protocol/ledger/claims.rs", protocol_ledger_claims::SITES),
     ("crates/coordination/src/protocol/ledger/endings.rs", protocol_ledger_endings::SITES),
@@ -148,15 +164,19 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/protocol/ledger/lifetime.rs", protocol_ledger_lifetime::SITES),
     ("crates/coordination/src/protocol/ledger/record.rs", protocol_ledger_record::SITES),
     ("crates/coordination/src/protocol/ledger/requests.rs", protocol_ledger_requests::SITES),
+    ("crates/coordination/src/protocol/progress.rs", protocol_progress::SITES),
     ("crates/coordination/src/protocol/request_parameter.rs", protocol_request_parameter::SITES),
+    ("crates/coordination/src/protocol/start_rate.rs", protocol_start_rate::SITES),
     ("crates/coordination/src/run_marks.rs", run_marks::SITES),
     ("crates/coordination/src/runs.rs", runs::SITES),
     ("crates/coordination/src/start_gate.rs", start_gate::SITES),
     ("crates/coordination/src/view/apply.rs", view_apply::SITES),
     ("crates/coordination/src/view/config.rs", view_config::SITES),
     ("crates/coordination/src/view/holder.rs", view_holder::SITES),
+    ("crates/coordination/src/view/members.rs", view_members::SITES),
     ("crates/coordination/src/view/queries.rs", view_queries::SITES),
     ("crates/coordination/src/wire/data.rs", wire_data::SITES),
+    ("crates/coordination/src/wire/run_nodes.rs", wire_run_nodes::SITES),
     ("crates/coordination/tests/script/mod.rs", tests_script::SITES),
     ("crates/dev/model/src/exhaustive/mod.rs", model_exhaustive::SITES),
     ("crates/dev/model/src/exhaustive/moves.rs", model_exhaustive_moves::SITES),

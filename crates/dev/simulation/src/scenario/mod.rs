@@ -6,7 +6,7 @@
 //! table.
 //!
 //! In reading order: `stage`, `waits` (functions for scripts) · `history_queries`, `findings`
-//! (functions for expectations) · `f01` … `f30` · `judge`.
+//! (functions for expectations) · `f01` … `f34` · `judge`.
 
 mod findings;
 mod history_queries;
@@ -44,6 +44,10 @@ mod f27;
 mod f28;
 mod f29;
 mod f30;
+mod f31;
+mod f32;
+mod f33;
+mod f34;
 
 use futures_util::future::BoxFuture;
 use testkit::harness::{
@@ -57,7 +61,7 @@ pub use stage::{ScenarioError, Stage};
 /// A fault scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Number of the scenario: `F01` to `F30`.
+    /// Number of the scenario: `F01` to `F34`.
     pub id: &'static str,
     /// The fault, in a few words.
     pub title: &'static str,
@@ -78,7 +82,7 @@ pub struct Scenario {
 }
 
 /// All scenarios, in order.
-pub const ALL: [Scenario; 30] = [
+pub const ALL: [Scenario; 34] = [
     f01::SCENARIO,
     f02::SCENARIO,
     f03::SCENARIO,
@@ -109,6 +113,10 @@ pub const ALL: [Scenario; 30] = [
     f28::SCENARIO,
     f29::SCENARIO,
     f30::SCENARIO,
+    f31::SCENARIO,
+    f32::SCENARIO,
+    f33::SCENARIO,
+    f34::SCENARIO,
 ];
 
 /// Returns the scenario of this number, e.g. `F05`.
@@ -116,7 +124,7 @@ pub const ALL: [Scenario; 30] = [
 /// # Examples
 /// ```
 /// assert_eq!(simulation::scenario::find("F06").map(|scenario| scenario.id), Some("F06"));
-/// assert!(simulation::scenario::find("F31").is_none());
+/// assert!(simulation::scenario::find("F35").is_none());
 /// ```
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Scenario> {

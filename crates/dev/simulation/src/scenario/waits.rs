@@ -1,5 +1,6 @@
 //! Waits of scripts: for preconditions, and for promises of the product.
 
+use checker::history::RunId;
 use checker::history::{Fact, ProcessEvent, Record, SessionEvent};
 use parking_lot::Mutex;
 
@@ -84,15 +85,20 @@ impl Stage {
         self.until(&what, READY, |seen| seen.running_on(name).is_empty()).await
     }
 
-    /// Waits for the next run that a process begins, and returns its fire.
-    pub(crate) async fn next_fire_of(&mut self, name: &str) -> Result<i64, ScenarioError> {
+    /// Waits for the next run that a process begins.
+    pub(crate) async fn next_run_of(&mut self, name: &str) -> Result<RunId, ScenarioError> {
         let mark = self.mark().await?;
         let what = format!("{name} begins a run");
         self.find(&what, READY, |seen| {
             let runs = seen.since(mark).runs();
-            runs.iter().find(|run| run.p == name).map(|run| run.id.fire)
+            runs.iter().find(|run| run.p == name).map(|run| run.id.clone())
         })
         .await
+    }
+
+    /// Waits for the next run that a process begins, and returns its fire.
+    pub(crate) async fn next_fire_of(&mut self, name: &str) -> Result<i64, ScenarioError> {
+        Ok(self.next_run_of(name).await?.fire)
     }
 
     /// Waits until a process was hit by `n` faults of this kind.

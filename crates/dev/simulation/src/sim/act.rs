@@ -164,6 +164,17 @@ pub enum Act {
         /// repetition.
         again_ms: u32,
     },
+    /// An operator requests a backfill, unless one is in progress.
+    Backfill {
+        /// Number of past fires.
+        fires: u8,
+        /// Number of items, from the first on; `None` is all items.
+        items: Option<u32>,
+        /// Number of fires that may be in progress at once.
+        concurrency: u8,
+    },
+    /// An operator cancels the backfill in progress.
+    CancelBackfill,
     /// An operator triggers one instance through its node.
     TriggerNode {
         /// The node.
@@ -222,6 +233,8 @@ impl Act {
             Self::Trigger { .. } => "trigger",
             Self::RequestRun { .. } => "request_run",
             Self::Cancel { .. } => "cancel",
+            Self::Backfill { .. } => "backfill",
+            Self::CancelBackfill => "cancel_backfill",
             Self::TriggerNode { .. } => "trigger_node",
             Self::Pause { .. } => "pause_job",
             Self::Drain { .. } => "drain",
@@ -257,6 +270,8 @@ impl Act {
             | Self::RemoveLeader
             | Self::RequestRun { .. }
             | Self::Cancel { .. }
+            | Self::Backfill { .. }
+            | Self::CancelBackfill
             | Self::Necessary => None,
         }
     }
@@ -308,6 +323,8 @@ impl Act {
             | Self::Trigger { .. }
             | Self::RequestRun { .. }
             | Self::Cancel { .. }
+            | Self::Backfill { .. }
+            | Self::CancelBackfill
             | Self::TriggerNode { .. }
             | Self::Pause { .. }
             | Self::Drain { .. } => true,

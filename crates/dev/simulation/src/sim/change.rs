@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Period of the start rates of runs, in seconds.
+pub(crate) const START_PERIOD_SECONDS: u32 = 5;
+
 /// A configuration change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,6 +31,12 @@ pub enum Change {
     Jitter(u32),
     /// Excluded days or times; empty is none.
     ExcludedDays(String),
+    /// Maximum number of runs at the same time; 0 is no limit.
+    Limit(u32),
+    /// Maximum number of runs that begin in `START_PERIOD_SECONDS`; 0 is no limit.
+    Rate(u32),
+    /// Placement rules; empty is none.
+    Placement(String),
     /// No change: the configuration is written again, which repairs an invalid one.
     Nothing,
 }
@@ -46,6 +55,9 @@ impl Change {
             Self::Static(_) => "config_static",
             Self::Jitter(_) => "config_jitter",
             Self::ExcludedDays(_) => "config_excluded_days",
+            Self::Limit(_) => "config_limit",
+            Self::Rate(_) => "config_rate",
+            Self::Placement(_) => "config_placement",
             Self::Nothing => "repair",
         }
     }

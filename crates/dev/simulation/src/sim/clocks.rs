@@ -7,7 +7,7 @@ use coordination::{Event, JobConfig};
 
 use super::node::{DueFire, JobTimer, Node, Process};
 use super::product;
-use super::schedule::SimSchedule;
+use super::schedule::{NEVER, SimSchedule};
 use super::time::Planned;
 use super::world::World;
 
@@ -120,7 +120,7 @@ impl World {
         node.timer = SimSchedule::of(config).map(|schedule| {
             let next_ms =
                 if joins { schedule.next_to_begin(now) } else { schedule.next_after(now) };
-            if next_ms > now + schedule.period_ms {
+            if next_ms != NEVER && next_ms > now + schedule.period_ms {
                 self.coverage.count("excluded_day");
                 if config.excluded_times.is_some() {
                     self.coverage.count("excluded_time");
@@ -135,14 +135,16 @@ impl World {
     fn run_timer(&mut self, index: usize) {
         let wall = self.wall(index);
         let node = &mut self.nodes[index];
-        let begun = |timer: &&mut JobTimer| timer.schedule.begins(timer.next_ms) <= wall;
+        let begun = |timer: &&mut JobTimer| {
+            timer.next_ms != NEVER && timer.schedule.begins(timer.next_ms) <= wall
+        };
         let Some(timer) = node.timer.as_mut().filter(begun) else { return };
         if node.process != Process::Up {
             return;
         }
         let (schedule, at) = (timer.schedule, timer.schedule.last_begun(timer.next_ms, wall));
         timer.next_ms = schedule.next_after(at);
-        if timer.next_ms > at + schedule.period_ms {
+        if timer.next_ms != NEVER && timer.next_ms > at + schedule.period_ms {
             self.coverage.count("excluded_day");
         }
         if schedule.begins(at) > at {

@@ -18,6 +18,9 @@ use super::world::World;
 
 /// Maximum number of turns until the cluster must be quiet.
 const TURNS: usize = 4_000;
+/// Upper bound of the time in which a healed cluster runs a fire with a fixed delay and records its
+/// end.
+const DELAYED: Duration = Duration::from_secs(120);
 /// Maximum wait that counts as activity. Longer waits are for reconciling: several processes that
 /// reconcile once a minute leave a longer gap.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -107,6 +110,13 @@ impl World {
         self.settings.static_sharding = false;
         // The final state is judged by fires that come and begin on time.
         (self.settings.jitter_ms, self.settings.excluded_days) = (0, String::new());
+        self.settings.ends_s = 0;
+        (self.settings.cluster_concurrency, self.settings.starts) = (0, 0);
+        // No instance might meet a required condition.
+        if self.settings.placement.contains("require") {
+            self.settings.placement = String::new();
+        }
+        let delay = std::mem::take(&mut self.settings.after_s);
         if !STRATEGIES.contains(&self.settings.strategy.as_str()) {
             self.settings.strategy = String::new();
         }
@@ -119,10 +129,35 @@ impl World {
         }
         self.run_until_quiet();
         self.check_misfires();
+        self.check_backfill_ended();
         self.wait_for_fast_clocks();
         for _ in 0..3 {
             self.fire_all();
         }
+        if delay > 0 && self.settings.monitor {
+            self.check_delay(delay);
+        }
+    }
+
+    /// Checks that a job with a fixed delay goes on after the faults: three fires come and end. The
+    /// next ones come by the period again.
+    fn check_delay(&mut self, delay: u32) {
+        self.settings.after_s = delay;
+        self.write_config();
+        let mut last = None;
+        for _ in 0..4 {
+            self.run_until(DELAYED, |world| world.observer.view().delayed_fire() > last);
+            let next = self.observer.view().delayed_fire();
+            if next <= last {
+                self.fail("L4", format!("no fire follows from the end of the last one, {last:?}"));
+                return;
+            }
+            last = next;
+        }
+        self.settings.after_s = 0;
+        self.write_config();
+        self.run_until_quiet();
+        self.fire_all();
     }
 
     fn heal_node(&mut self, index: usize) {

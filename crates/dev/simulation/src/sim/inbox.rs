@@ -28,8 +28,9 @@ pub(crate) enum Message {
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     queue: VecDeque<Message>,
-    /// Paths named by events whose nodes have not been read yet.
-    touched: VecDeque<NodePath>,
+    /// Paths named by events whose nodes have not been read yet, and whether one of the events was
+    /// the creation.
+    touched: VecDeque<(NodePath, bool)>,
     /// Last delivered state of each node: revisions of its creation and of its last change.
     seen: BTreeMap<NodePath, (Revision, Revision)>,
     listing: Option<Listing>,
@@ -47,6 +48,11 @@ struct Listing {
 
 fn moment(node: &Node) -> (Revision, Revision) {
     (node.stat.created, node.stat.modified)
+}
+
+/// Returns true if the event of this change is the creation of a node.
+fn is_creation(change: &Change) -> bool {
+    matches!(change, Change::Put(node) if node.stat.created == node.stat.modified)
 }
 
 impl Inbox {
@@ -104,8 +110,12 @@ impl Inbox {
         }
         if pace.reread || self.listing.is_some() {
             if let Some(path) = change.path() {
-                self.touched.retain(|other| other != path);
-                self.touched.push_back(path.clone());
+                let mut created = is_creation(change);
+                self.touched.retain(|(other, was_created)| {
+                    created |= other == path && *was_created;
+                    other != path
+                });
+                self.touched.push_back((path.clone(), created));
             }
             return;
         }
@@ -158,21 +168,21 @@ impl Inbox {
             return false;
         }
         let some = 1 + dice.place(self.touched.len());
-        for path in self.touched.drain(..some).collect::<Vec<_>>() {
-            self.reread(model, path);
+        for (path, created) in self.touched.drain(..some).collect::<Vec<_>>() {
+            self.reread(model, path, created);
         }
         true
     }
 
-    fn reread(&mut self, model: &Model, path: NodePath) {
+    fn reread(&mut self, model: &Model, path: NodePath, created: bool) {
         let change = match model.read(&path) {
             Some(node) => {
                 let now = moment(node);
                 (self.seen.insert(path, now) != Some(now)).then(|| Change::Put(node.clone()))
             }
             None => {
-                let known = self.seen.remove(&path).is_some();
-                known.then_some(Change::Gone { path, revision: None })
+                let existed = self.seen.remove(&path).is_some() || created;
+                existed.then_some(Change::Gone { path, revision: None })
             }
         };
         self.queue.extend(change.map(Message::Change));

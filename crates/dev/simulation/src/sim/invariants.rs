@@ -34,8 +34,9 @@ pub(crate) struct Tracked {
     pub(crate) unclaimed: BTreeMap<(ShardingItem, FireTime), u32>,
     /// Scheduled fires of each item that ended in a run, including merged fires.
     pub(crate) done: BTreeSet<(ShardingItem, FireTime)>,
-    /// Items that have run for a manual request, by the request's id.
-    answered: BTreeSet<(ShardingItem, Arc<str>)>,
+    /// Items that have run for a manual request, by the request's id and time. The requests of a
+    /// backfill have one id.
+    answered: BTreeSet<(ShardingItem, Arc<str>, FireTime)>,
     /// Requests of each moment, of which there can be several.
     asked: BTreeMap<(ShardingItem, FireTime), Asked>,
     /// Parameter of each request, by its id.
@@ -54,6 +55,11 @@ struct Asked {
 }
 
 impl Tracked {
+    /// Returns the process that an instance belongs to.
+    pub(crate) fn process_of(&self, instance: &InstanceId) -> Option<(usize, u32)> {
+        self.instances.get(instance).map(|(_, process)| *process)
+    }
+
     pub(crate) fn note_instance(
         &mut self,
         instance: InstanceId,
@@ -67,7 +73,7 @@ impl Tracked {
 impl World {
     /// Checks the invariants after a write.
     pub(crate) fn check_write(&mut self, writer: Option<SessionId>, changes: Vec<Change>) {
-        let mut items = BTreeSet::new();
+        let (mut items, mut reports) = (BTreeSet::new(), Vec::new());
         self.check_callbacks(&changes);
         for change in &changes {
             let (Change::Put(node) | Change::Entry(node)) = change else {
@@ -77,7 +83,7 @@ impl World {
                             items.insert(item);
                         }
                         Subject::Server(server) => self.check_expiry(writer, &server),
-                        Subject::Other => {}
+                        Subject::Progress(_) | Subject::Other => {}
                     }
                 }
                 continue;
@@ -85,16 +91,28 @@ impl World {
             if let Subject::Ledger(item) | Subject::Owner(item) = self.paths.subject(&node.path) {
                 items.insert(item);
             }
+            if let Subject::Progress(item) = self.paths.subject(&node.path) {
+                reports.push((item, node.clone()));
+            }
             if let Some((id, parameter)) = self.paths.new_request(node) {
                 self.tracked.requests.insert(id, parameter);
             }
         }
+        let is_backfills =
+            |change: &Change| change.path().is_some_and(|path| *path == self.paths.backfills());
+        let before_log = changes.iter().any(is_backfills).then(|| self.observer.view().clone());
         let view = self.observer.view();
         let leadership = Leadership::of(view);
         let before: Vec<_> =
             items.into_iter().map(|item| (item, view.item(item).clone())).collect();
         self.observe_changes(changes);
         self.check_election(writer, &leadership);
+        for (item, node) in reports {
+            self.check_progress(writer, item, &node);
+        }
+        if let Some(before) = before_log {
+            self.check_backfills(&before);
+        }
         for (item, before) in before {
             let after = self.observer.view().item(item).clone();
             let change = ItemChange { item, before: &before, after: &after };
@@ -201,7 +219,7 @@ impl World {
         let Some(request) = change.answered() else { return };
         let item = change.item;
         self.tracked.asked.entry((item, request.at)).or_default().answered += 1;
-        if !self.tracked.answered.insert((item, request.id.clone())) {
+        if !self.tracked.answered.insert((item, request.id.clone(), request.at)) {
             self.fail("S1a", format!("item {item} ran twice for request {}", request.id));
         }
     }

@@ -9,12 +9,13 @@
 //! heal, and the final state is checked.
 //!
 //! In reading order: `dice`, `profile`, `act`, `script` (the input) · `world` (the step loop) ·
-//! `node`, `release`, `inbox`, `sessions`, `registry`, `schedule`, `clocks`, `work` (the parts of
-//! the cluster) · `faults`, `operators`, `cancels` (acts) · `invariants`, `request_parameters`,
-//! `callbacks`, `decisions`, `heal` (the checks) · `record`, `coverage`, `judge` (the output) ·
-//! `run`, `seeds`, `shrink`, `points`, `corpus` (the uses).
+//! `node`, `release`, `inbox`, `sessions`, `registry`, `schedule`, `clocks`, `work`, `progress`
+//! (the parts of the cluster) · `faults`, `operators`, `cancels`, `backfills` (acts) ·
+//! `invariants`, `request_parameters`, `callbacks`, `decisions`, `heal` (the checks) · `record`,
+//! `coverage`, `judge` (the output) · `run`, `seeds`, `shrink`, `points`, `corpus` (the uses).
 
 mod act;
+mod backfills;
 mod callbacks;
 mod cancels;
 mod change;
@@ -35,6 +36,7 @@ mod operators;
 mod points;
 mod product;
 mod profile;
+mod progress;
 mod record;
 mod registry;
 mod release;
@@ -60,7 +62,7 @@ pub use profile::{
     FIRST_DAY, JobSettings, PROFILE_VERSION, Pace, Profile, SECOND_DAY, STRATEGIES, WorkSettings,
 };
 pub use record::Keep;
-pub use run::{Judge, Report, run, run_calm};
+pub use run::{Judge, Report, run, run_calm, run_ended};
 pub use script::{Draw, FAULTS, OPERATORS, Script, ScriptError, Timed};
 pub use seeds::{Totals, run_seeds};
 pub use shrink::shrink;

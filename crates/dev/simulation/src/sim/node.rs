@@ -13,6 +13,7 @@ use super::decisions::Received;
 use super::inbox::Inbox;
 use super::product;
 use super::profile::JobSettings;
+use super::progress::PreparedReport;
 use super::schedule::SimSchedule;
 
 /// Execution state of a process.
@@ -131,6 +132,8 @@ pub(crate) struct Node {
     pub(crate) knows_time: bool,
     pub(crate) runs: Vec<Exec>,
     pub(crate) calls: Vec<Call>,
+    /// Writes of progress that runs have prepared.
+    pub(crate) reports: Vec<PreparedReport>,
     pub(crate) lag_until: Duration,
     /// Fates of the next commits.
     pub(crate) armed: VecDeque<Fate>,
@@ -166,6 +169,7 @@ impl Node {
             knows_time: false,
             runs: Vec::new(),
             calls: Vec::new(),
+            reports: Vec::new(),
             lag_until: Duration::ZERO,
             armed: VecDeque::new(),
             link_fault: None,

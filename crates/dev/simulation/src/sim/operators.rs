@@ -89,6 +89,10 @@ impl World {
                 self.operate(&self.paths.layout.change(&[request]))
             }
             Act::Cancel { item, late_ms, again_ms } => self.cancel_item(*item, *late_ms, *again_ms),
+            Act::Backfill { fires, items, concurrency } => {
+                self.request_backfill(*fires, *items, *concurrency)
+            }
+            Act::CancelBackfill => self.cancel_backfill(),
             Act::Necessary => {
                 let path = self.paths.necessary();
                 self.operate(&Txn::new().create(path, "", Lifetime::Persistent))
@@ -111,6 +115,9 @@ impl World {
             Change::Static(on) => settings.static_sharding = *on,
             Change::Jitter(ms) => settings.jitter_ms = *ms,
             Change::ExcludedDays(days) => settings.excluded_days.clone_from(days),
+            Change::Limit(limit) => settings.cluster_concurrency = *limit,
+            Change::Rate(max) => settings.starts = *max,
+            Change::Placement(rules) => settings.placement.clone_from(rules),
             Change::Nothing => {}
         }
     }

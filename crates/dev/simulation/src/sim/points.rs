@@ -22,7 +22,7 @@ const NODES: u8 = 3;
 
 impl World {
     /// Lets time pass with fires and fair turns, until a condition holds or the time is over.
-    fn run_until(&mut self, length: Duration, holds: impl Fn(&Self) -> bool) {
+    pub(crate) fn run_until(&mut self, length: Duration, holds: impl Fn(&Self) -> bool) {
         let end = self.mono + length;
         self.fires_on = true;
         while self.mono < end && self.violation.is_none() && !holds(self) {
@@ -127,6 +127,12 @@ fn profile(like_zookeeper: bool) -> Profile {
             jitter_ms: 0,
             narrow: false,
             server_ttl_s: 0,
+            after_s: 0,
+            ends_s: 0,
+            cluster_concurrency: 0,
+            starts: 0,
+            placed: false,
+            placement: String::new(),
             excluded_days: String::new(),
         },
         pace: Pace {
@@ -149,6 +155,7 @@ fn profile(like_zookeeper: bool) -> Profile {
             panic: 0,
             hang: 0,
             together: false,
+            progress: false,
         },
         session_ms: 400,
         fault_every: 0,
@@ -158,6 +165,7 @@ fn profile(like_zookeeper: bool) -> Profile {
         parameters: false,
         midnight_s: 0,
         cancel_every: 0,
+        backfill_every: 0,
         mixed_releases: false,
     }
 }

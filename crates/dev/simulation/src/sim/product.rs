@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use coordination::{
     CatchUp, Coordinator, DEFAULT_MAX_TIME_DIFF_SECONDS, Event, FireTime, Following, Identity,
-    JobConfig, JobName, Layout, Now, RequestParameter, ServerIp, ServerTtl, encode_config,
+    JobConfig, JobName, Layout, Now, RequestParameter, ServerIp, ServerTtl, StartRate,
+    encode_config,
 };
 use reg_center::{Limits, Node, NodePath, Op};
 use serde::Deserialize;
-use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+use sharding::{InstanceAttributes, InstanceId, PlacementRules, ShardingItem, StrategyRegistry};
 
+use super::change::START_PERIOD_SECONDS;
 use super::profile::{JobSettings, Profile, is_times};
-use super::schedule::SimSchedule;
+use super::schedule::{NEVER, SimSchedule};
+use super::world::EPOCH_MS;
 
 /// Name of the job under test.
 pub(crate) const JOB: &str = "sim";
@@ -37,6 +40,7 @@ pub(crate) enum Subject {
     Ledger(ShardingItem),
     Owner(ShardingItem),
     Server(ServerIp),
+    Progress(ShardingItem),
     Other,
 }
 
@@ -91,6 +95,9 @@ impl Paths {
             Some(("sharding", rest)) => {
                 rest.strip_suffix("/instance").and_then(item).map(Subject::Owner)
             }
+            Some(("coordination", rest)) => {
+                rest.strip_prefix("progress/").and_then(item).map(Subject::Progress)
+            }
             Some(("servers", ip)) => ServerIp::new(ip).ok().map(Subject::Server),
             _ => None,
         };
@@ -107,6 +114,11 @@ impl Paths {
         let id = rest.strip_prefix("coordination/triggers/")?;
         let request: Request = serde_json::from_slice(&node.data).ok()?;
         Some((id.to_owned(), request.parameter))
+    }
+
+    /// Returns the path of the log of backfills.
+    pub(crate) fn backfills(&self) -> NodePath {
+        self.below("coordination/backfills")
     }
 
     /// Returns the path of the record of once-per-cluster calls.
@@ -140,7 +152,19 @@ pub(crate) fn coordinator(server: &ServerIp, settings: &JobSettings) -> Coordina
         false => coordinator,
     };
     let coordinator = if settings.once { coordinator.calling_back() } else { coordinator };
+    let coordinator =
+        if settings.placed { coordinator.placed_by(attributes(server)) } else { coordinator };
     if settings.named { coordinator.named(format!("name-{server}")) } else { coordinator }
+}
+
+/// Returns the attributes of a server's instances, by its number: three zones, three weights, and
+/// a label on every second one.
+fn attributes(server: &ServerIp) -> InstanceAttributes {
+    let number: usize =
+        server.as_str().rsplit('.').next().and_then(|it| it.parse().ok()).unwrap_or(1);
+    let text = format!("weight={} zone={}", 1 + number / 2 % 3, ["c", "a", "b"][number % 3]);
+    let text = if number.is_multiple_of(2) { text } else { text + " disk=ssd" };
+    text.parse().expect("the attributes are valid")
 }
 
 /// Returns the root of the job under test.
@@ -159,13 +183,17 @@ pub(crate) const MIDNIGHT_ZONE: &str = "GMT+01:45";
 /// Returns the stored configuration for these settings, in a run of this profile.
 pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
     let config = JobConfig::new(job(), settings.items).with(|it| {
-        it.cron = Some(cron(settings.period));
+        it.cron = Some(match settings.after_s {
+            0 => cron(settings.period),
+            delay => format!("@after {delay}s"),
+        });
         it.time_zone = (profile.midnight_s > 0).then(|| MIDNIGHT_ZONE.to_owned());
         let excluded = Some(settings.excluded_days.clone()).filter(|days| !days.is_empty());
         match excluded.as_deref().map(is_times) {
             Some(true) => it.excluded_times = excluded,
             Some(false) | None => it.excluded_days = excluded,
         }
+        it.not_after = (settings.ends_s > 0).then(|| instant(settings.ends_s));
         it.jitter_ms = Some(settings.jitter_ms).filter(|bound| *bound > 0);
         it.failover = settings.failover && settings.monitor;
         it.misfire = settings.misfire;
@@ -176,6 +204,11 @@ pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
         it.catch_up =
             Some(CATCH_UP).filter(|_| settings.catch_up && settings.monitor && settings.misfire);
         it.static_sharding = settings.static_sharding;
+        let limit = Some(settings.cluster_concurrency).filter(|limit| *limit > 0);
+        it.cluster_concurrency = limit.filter(|_| settings.monitor);
+        let rate = StartRate { max: settings.starts, period_seconds: START_PERIOD_SECONDS };
+        it.start_rate = Some(rate).filter(|rate| rate.max > 0 && settings.monitor);
+        it.placement = PlacementRules::parse(&settings.placement).expect("the rules are valid");
         if settings.server_ttl_s > 0 {
             it.server_ttl = ServerTtl::Enabled(settings.server_ttl_s);
         }
@@ -188,6 +221,17 @@ const CATCH_UP: CatchUp = CatchUp { window_seconds: 8, max: 4 };
 
 fn cron(period: u32) -> String {
     format!("0/{period} * * * * ?")
+}
+
+/// Returns the text of an instant, in seconds since the beginning of runs without a midnight.
+fn instant(seconds: u32) -> String {
+    let at = jiff::Timestamp::from_millisecond(EPOCH_MS + i64::from(seconds) * 1_000);
+    at.expect("runs are short").to_string()
+}
+
+/// Parses the text of an instant, in milliseconds since 1970 UTC.
+pub(crate) fn instant_ms(text: &str) -> i64 {
+    text.parse::<jiff::Timestamp>().expect("the simulation wrote it").as_millisecond()
 }
 
 /// Parses the period of a configuration, in milliseconds.
@@ -208,7 +252,8 @@ pub(crate) fn fire(at: i64, schedule: SimSchedule, since: Option<FireTime>) -> E
     let missed: Vec<_> = schedule.between(earliest, at).map(FireTime).collect();
     let surplus = missed.len().saturating_sub(CATCH_UP.max as usize);
     let missed = missed[surplus..].to_vec();
-    Event::Fire { at: FireTime(at), next: Some(FireTime(schedule.next_after(at))), missed }
+    let next = Some(schedule.next_after(at)).filter(|next| *next != NEVER);
+    Event::Fire { at: FireTime(at), next: next.map(FireTime), missed }
 }
 
 /// Returns at most `most` fires between two instants, by the schedule of a configuration.

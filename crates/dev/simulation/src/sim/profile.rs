@@ -8,8 +8,8 @@ use super::dice::{Dice, Stream};
 
 /// Version of the meaning of seeds: a seed gives the same run only under the same version.
 ///
-/// Parameters of requests, jitter, excluded days and simultaneous ends were added later. They are
-/// drawn from [`Stream::Extras`], so older seeds without them keep their meaning.
+/// Parameters of requests, jitter, excluded days, simultaneous ends and progress were added later.
+/// They are drawn from [`Stream::Extras`], so older seeds without them keep their meaning.
 pub const PROFILE_VERSION: u32 = 1;
 
 /// Settings of a run.
@@ -47,6 +47,10 @@ pub struct Profile {
     /// Average number of steps between two requests to cancel a run; 0 is none.
     #[serde(default)]
     pub cancel_every: u32,
+    /// Average number of steps between two requests for a backfill, or cancellations of one; 0 is
+    /// none.
+    #[serde(default)]
+    pub backfill_every: u32,
     /// True if an older and a later release of this project run beside this one. Each restart of a
     /// process changes its release.
     #[serde(default)]
@@ -91,16 +95,55 @@ pub struct JobSettings {
     /// True if instances have narrow watches, whatever the number of items.
     #[serde(default)]
     pub narrow: bool,
+    /// True if instances state weights, zones and labels.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub placed: bool,
+    /// Placement rules, one text of `RULES`; empty is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub placement: String,
     /// Time after which servers without instances expire, in seconds; 0 is the default, which is
     /// longer than any run. No seed draws another.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub server_ttl_s: u32,
+    /// Fixed delay after the end of runs, instead of the period, in seconds; 0 is none. No seed
+    /// draws another.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub after_s: u32,
+    /// Seconds from the beginning of a run without a midnight until the last fire; 0 is no end. No
+    /// seed draws another.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ends_s: u32,
+    /// Maximum number of runs at the same time; 0 is no limit. No seed draws one: a test does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cluster_concurrency: u32,
+    /// Maximum number of runs that begin in a period; 0 is no limit. No seed draws one: a test
+    /// does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub starts: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+/// Placement rules of runs. Every third server is in the zone `a`, and every second one has the
+/// label `disk=ssd`.
+const RULES: [&str; 8] = [
+    "",
+    "zones even",
+    "require disk=ssd",
+    "require disk!=ssd # the others",
+    "avoid zone=a",
+    "prefer disk=ssd; pin 0 zone=b",
+    "pin 0..2 server=10.0.0.1; zones even",
+    "require zone=a|b; avoid zone=a\npin 1 disk=ssd; pin 3..5 zone=c",
+];
 
 /// Forms of the excluded day before the midnight of a run: excluded days, and excluded times.
 pub const FIRST_DAY: [&str; 6] = [
@@ -171,6 +214,9 @@ pub struct WorkSettings {
     /// True if all runs of a process that are due to end do so together.
     #[serde(default)]
     pub together: bool,
+    /// True if runs report progress.
+    #[serde(default)]
+    pub progress: bool,
 }
 
 /// Names of all strategies of the product.
@@ -197,6 +243,7 @@ impl Profile {
             parameters: false,
             midnight_s: 0,
             cancel_every: 0,
+            backfill_every: 0,
             mixed_releases: false,
         };
         profile.draw_extras(&mut Dice::at(seed, Stream::Extras, 0));
@@ -204,7 +251,8 @@ impl Profile {
     }
 
     /// Draws the newer settings. Parameters and simultaneous ends occur in a third of the seeds,
-    /// jitter, excluded days and cancellations in a sixth, and narrow watches in half of them.
+    /// jitter, excluded days, cancellations, progress and backfills in a sixth, placement in a
+    /// fifth, and narrow watches in half of them.
     fn draw_extras(&mut self, dice: &mut Dice) {
         self.parameters = dice.one_in(3);
         if dice.one_in(6) {
@@ -219,6 +267,15 @@ impl Profile {
         if dice.one_in(6) {
             self.cancel_every = dice.pick(&[15, 40, 100]);
         }
+        self.work.progress = dice.one_in(6);
+        if dice.one_in(5) {
+            self.job.placed = true;
+            self.job.placement = dice.pick(&RULES).to_owned();
+            (self.job.strategy, self.job.static_sharding) = ("PLACEMENT".to_owned(), false);
+        }
+        if dice.one_in(6) {
+            self.backfill_every = dice.pick(&[30, 80, 200]);
+        }
     }
 
     /// Returns the average number of steps between two requests to cancel a run. An older release
@@ -227,15 +284,28 @@ impl Profile {
         if self.mixed_releases { 0 } else { self.cancel_every }
     }
 
+    /// Returns the average number of steps between two acts about backfills. An older release loses
+    /// the past fire with every write of the record.
+    pub(crate) fn backfills_every(&self) -> u32 {
+        if self.mixed_releases { 0 } else { self.backfill_every }
+    }
+
     /// Returns true if fires can differ from the cron expression: with jitter, or with a midnight
     /// in the run.
-    pub(crate) fn has_odd_times(&self) -> bool {
+    fn has_odd_times(&self) -> bool {
         self.job.jitter_ms > 0 || self.midnight_s > 0
     }
 
-    /// Draws a change of the jitter or of the excluded days.
-    pub(crate) fn draw_odd_times(&self, dice: &mut Dice) -> Change {
-        if self.midnight_s > 0 && dice.one_in(2) {
+    /// Returns true if operators change a setting of [`draw_odd_change`](Self::draw_odd_change).
+    pub(crate) fn has_odd_changes(&self) -> bool {
+        self.has_odd_times() || self.job.placed
+    }
+
+    /// Draws a change of the placement rules, the jitter or the excluded days.
+    pub(crate) fn draw_odd_change(&self, dice: &mut Dice) -> Change {
+        if self.job.placed && (!self.has_odd_times() || dice.one_in(2)) {
+            Change::Placement(dice.pick(&RULES).to_owned())
+        } else if self.midnight_s > 0 && dice.one_in(2) {
             let days = if dice.one_in(3) { String::new() } else { draw_days(dice) };
             Change::ExcludedDays(days)
         } else {
@@ -249,9 +319,10 @@ impl Profile {
         let mut profile = Self::draw(seed);
         profile.fault_every = 0;
         profile.operator_every = 0;
-        profile.cancel_every = 0;
+        (profile.cancel_every, profile.backfill_every) = (0, 0);
         profile.work = WorkSettings { slow: 0, hang: 0, usual_ms: (0, 200), ..profile.work };
         (profile.job.jitter_ms, profile.job.excluded_days) = (0, String::new());
+        profile.job.without_placement();
         profile
     }
 }
@@ -281,6 +352,11 @@ fn mix(dice: &mut Dice, kinds: usize) -> Vec<u8> {
 }
 
 impl JobSettings {
+    /// Removes the attributes and the rules, by which no instance might get an item.
+    pub fn without_placement(&mut self) {
+        (self.placed, self.placement) = (false, String::new());
+    }
+
     fn draw(dice: &mut Dice) -> Self {
         let monitor = !dice.one_in(12);
         Self {
@@ -301,6 +377,12 @@ impl JobSettings {
             excluded_days: String::new(),
             narrow: false,
             server_ttl_s: 0,
+            after_s: 0,
+            ends_s: 0,
+            cluster_concurrency: 0,
+            starts: 0,
+            placed: false,
+            placement: String::new(),
         }
     }
 }
@@ -341,6 +423,7 @@ impl WorkSettings {
             panic: dice.pick(&[0, 3]),
             hang: dice.pick(&[0, 0, 2]),
             together: false,
+            progress: false,
         }
     }
 }

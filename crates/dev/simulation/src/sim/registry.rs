@@ -167,6 +167,11 @@ impl World {
         }
     }
 
+    /// Commits a write of a run in a live session. Returns false on a conflict.
+    pub(crate) fn write_beside_record(&mut self, session: SessionId, txn: &Txn) -> bool {
+        matches!(self.write(session, txn), Reply::Committed(_))
+    }
+
     /// Commits a transaction as the operator. Returns false on a conflict.
     pub(crate) fn operate(&mut self, txn: &Txn) -> bool {
         matches!(self.write(self.operator, txn), Reply::Committed(_))

@@ -10,7 +10,7 @@ impl World {
     /// also after a takeover.
     pub(crate) fn check_parameter(&mut self, item: ShardingItem, old: &Ledger, new: &Ledger) {
         let asked = new.request.as_ref().filter(|_| new.request != old.request);
-        if let Some(asked) = asked
+        if let Some(asked) = asked.filter(|asked| asked.past_fire.is_none())
             && let Some(left) = self.tracked.requests.get(&*asked.id)
             && left.as_deref() != asked.parameter.as_ref().map(RequestParameter::as_str)
         {
@@ -21,7 +21,7 @@ impl World {
         let expected = match run.source {
             RunSource::Manual => old.request.as_ref().and_then(|asked| asked.parameter.as_ref()),
             RunSource::Failover => old.run().and_then(|left| left.parameter.as_ref()),
-            RunSource::Normal | RunSource::Misfire => None,
+            RunSource::Normal | RunSource::Misfire | RunSource::Backfill => None,
         };
         if run.parameter.as_ref() != expected {
             let text = format!(

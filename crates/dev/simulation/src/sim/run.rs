@@ -3,13 +3,16 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use std::time::Duration;
+
 use checker::history::{Fact, Record};
+use coordination::FireTime;
 
 use super::coverage::Coverage;
 use super::profile::Profile;
 use super::record::{Keep, Writer};
 use super::script::Script;
-use super::world::{Violation, World};
+use super::world::{EPOCH_MS, Violation, World};
 
 /// Judges of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +91,42 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "panic value without text".to_owned())
+}
+
+/// Second of the last fire in [`run_ended`].
+const ENDS_S: u32 = 6;
+
+/// Plays a seed whose schedule ends: all processes are down when the last fire comes, and start
+/// within the window of the catch-up. Every item must then run for it once.
+///
+/// Later restarts of a process must not run it again.
+#[must_use]
+pub fn run_ended(seed: u64, judge: Judge, keep: Keep) -> Report {
+    let mut profile = Profile::calm(seed);
+    let job = &mut profile.job;
+    (job.monitor, job.misfire, job.catch_up, job.ends_s) = (true, true, true, ENDS_S);
+    (job.static_sharding, job.disabled, profile.midnight_s) = (false, false, 0);
+    let script = Script::with(seed, profile);
+    let mut world = World::new(script, judge.keeps(keep));
+    conclude(&mut world, judge, |world| {
+        world.run_until_quiet();
+        world.fire_all();
+        let last = FireTime(EPOCH_MS + 1_000 * i64::from(ENDS_S));
+        let until_last = last.0 - world.true_wall();
+        let until_last = Duration::from_millis(u64::try_from(until_last).unwrap_or(0));
+        for index in 0..world.nodes.len() {
+            let later = Duration::from_millis(world.dice.pick(&[0, 200, 1_500, 4_000]));
+            world.crash(index, until_last + later);
+        }
+        world.advance(until_last);
+        for index in 0..world.nodes.len() {
+            world.run_until_quiet();
+            world.check_all_ran(last);
+            world.crash(index, Duration::from_millis(500));
+        }
+        world.run_until_quiet();
+        world.check_all_ran(last);
+    })
 }
 
 /// Plays a seed without faults: some fires, each followed by all of its effects. Every fire of

@@ -5,7 +5,7 @@ use std::ops::Range;
 use checker::delay_ms;
 use coordination::JobConfig;
 
-use super::product::{JOB, MIDNIGHT_ZONE, period_ms};
+use super::product::{JOB, MIDNIGHT_ZONE, instant_ms, period_ms};
 use super::profile::{FIRST_DAY, SECOND_DAY};
 use super::world::EPOCH_MS;
 
@@ -25,11 +25,16 @@ pub(crate) struct SimSchedule {
     excluded: [bool; 2],
     /// Exclusive upper bound of the jitter, in milliseconds; 0 is no jitter.
     bound_ms: u64,
+    /// Time of the last possible fire; [`NEVER`] without an end.
+    end_ms: i64,
 }
+
+/// Time of the next fire of a schedule that has ended.
+pub(crate) const NEVER: i64 = i64::MAX;
 
 impl SimSchedule {
     pub(crate) fn every(period_ms: i64) -> Self {
-        Self { period_ms, excluded: [false; 2], bound_ms: 0 }
+        Self { period_ms, excluded: [false; 2], bound_ms: 0, end_ms: NEVER }
     }
 
     /// Returns the schedule of a configuration that a simulated operator has written.
@@ -39,7 +44,8 @@ impl SimSchedule {
         let days = days.filter(|_| near).unwrap_or_default();
         let excluded = [FIRST_DAY, SECOND_DAY].map(|texts| texts.contains(&days));
         let bound_ms = config.jitter_ms.map_or(0, u64::from);
-        Some(Self { excluded, bound_ms, ..Self::every(period_ms(config)?) })
+        let end_ms = config.not_after.as_deref().map_or(NEVER, instant_ms);
+        Some(Self { excluded, bound_ms, end_ms, ..Self::every(period_ms(config)?) })
     }
 
     pub(crate) fn has_delays(&self) -> bool {
@@ -48,12 +54,17 @@ impl SimSchedule {
 
     /// Returns the first fire after an instant.
     pub(crate) fn next_after(&self, ms: i64) -> i64 {
+        if ms >= self.end_ms {
+            return NEVER;
+        }
         let next = ms - ms.rem_euclid(self.period_ms) + self.period_ms;
-        self.excluded_day(next).map_or(next, |day| day.end)
+        let next = self.excluded_day(next).map_or(next, |day| day.end);
+        if next > self.end_ms { NEVER } else { next }
     }
 
     /// Returns the last fire at or before an instant.
     fn last_by(&self, ms: i64) -> i64 {
+        let ms = ms.min(self.end_ms);
         let last = ms - ms.rem_euclid(self.period_ms);
         self.excluded_day(last).map_or(last, |day| day.start - self.period_ms)
     }

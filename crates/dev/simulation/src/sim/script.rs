@@ -71,13 +71,17 @@ impl Script {
                 acts.push(Timed { step, act: with_extras(act, seed, step, &profile) });
             }
             let mut dice = Dice::at(seed, Stream::Extras, moment);
-            if profile.has_odd_times() && dice.one_in(ODD_TIMES_EVERY) {
-                let change = profile.draw_odd_times(&mut dice);
+            if profile.has_odd_changes() && dice.one_in(ODD_TIMES_EVERY) {
+                let change = profile.draw_odd_change(&mut dice);
                 acts.push(Timed { step, act: Act::Configure { change } });
             }
             let mut dice = Dice::at(seed, Stream::Extras, moment | CANCEL_MOMENT);
             if dice.one_in(profile.cancels_every().into()) {
                 acts.push(Timed { step, act: cancel(&mut dice, &profile) });
+            }
+            let mut dice = Dice::at(seed, Stream::Extras, moment | BACKFILL_MOMENT);
+            if dice.one_in(profile.backfills_every().into()) {
+                acts.push(Timed { step, act: backfill(&mut dice, &profile) });
             }
         }
         Self { version: PROFILE_VERSION, seed, profile, acts }
@@ -128,6 +132,21 @@ const PARAMETER_MOMENT: u64 = 1 << 40;
 
 /// Distinguishes the moments of cancellations from those of steps.
 const CANCEL_MOMENT: u64 = 1 << 41;
+
+/// Distinguishes the moments of backfills from those of steps.
+const BACKFILL_MOMENT: u64 = 1 << 44;
+
+fn backfill(dice: &mut Dice, profile: &Profile) -> Act {
+    if dice.one_in(25) {
+        return Act::CancelBackfill;
+    }
+    let some = item(dice, profile) + 1;
+    Act::Backfill {
+        fires: u8::try_from(dice.between(1, 5)).unwrap_or(1),
+        items: dice.one_in(3).then_some(some),
+        concurrency: dice.pick(&[1, 1, 2, 4]),
+    }
+}
 
 fn cancel(dice: &mut Dice, profile: &Profile) -> Act {
     Act::Cancel {

@@ -78,7 +78,7 @@ impl Shrinker {
     }
 
     fn simplify(&mut self) {
-        let rows: [fn(&mut Script); 22] = [
+        let rows: [fn(&mut Script); 26] = [
             |script| script.profile.nodes -= u8::from(script.profile.nodes > 1),
             |script| script.profile.job.items = 1,
             |script| script.profile.job.items = script.profile.job.items.div_ceil(2),
@@ -99,8 +99,12 @@ impl Shrinker {
             |script| script.profile.job.misfire = false,
             |script| script.profile.job.failover = false,
             |script| script.profile.job.jitter_ms = 0,
+            |script| script.profile.job.cluster_concurrency = 0,
+            |script| script.profile.job.starts = 0,
             |script| script.profile.job.narrow = false,
             |script| script.profile.job.excluded_days = String::new(),
+            |script| script.profile.job.placement = String::new(),
+            |script| script.profile.job.placed = false,
             |script| script.profile.work.together = false,
             |script| script.profile.midnight_s = 0,
             |script| script.profile.mixed_releases = false,

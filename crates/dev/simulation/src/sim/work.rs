@@ -136,6 +136,7 @@ impl World {
         if !self.nodes[index].is_up() || self.return_call(index) {
             return;
         }
+        self.report_progress(index);
         let node = &self.nodes[index];
         if node.runs.is_empty() {
             return;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use coordination::{JobName, Layout, encode_config};
+use coordination::{JobName, Layout, NodeKind, encode_config};
+use jiff::Timestamp;
 use lite::JobConfig;
-use reg_center::{ConflictReason, Lifetime, NodePath, RegistryCenter, Txn, TxnOutcome};
+use reg_center::{ConflictReason, Lifetime, Node, NodePath, RegistryCenter, Txn, TxnOutcome};
 use testkit::harness::ClusterError;
 
 use super::harness;
@@ -19,12 +20,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Operator {
     center: Arc<dyn RegistryCenter>,
+    layout: Layout,
     root: NodePath,
 }
 
 impl Operator {
     pub(super) fn new(center: Arc<dyn RegistryCenter>, job: &JobName) -> Self {
-        Self { center, root: Layout::new(job).root() }
+        let layout = Layout::new(job);
+        Self { center, root: layout.root(), layout }
     }
 
     pub(super) async fn close(&self) {
@@ -82,6 +85,37 @@ impl Operator {
             n_asked += usize::from(self.commit(&below_job, put).await?.is_none());
         }
         Ok(n_asked)
+    }
+
+    /// Commits the write that `plan` returns for the present node and the operator's clock. Returns
+    /// false if it returns none.
+    pub(super) async fn change(
+        &self,
+        what: &str,
+        kind: &NodeKind,
+        plan: impl Fn(&Layout, Option<&Node>, i64) -> Option<Txn> + Send + Sync,
+    ) -> Result<bool, ClusterError> {
+        let path = self.layout.path(kind);
+        let deadline = Instant::now() + PATIENCE;
+        // A conflict may be the write's own effect, if its first reply was lost.
+        let mut was_sent = false;
+        loop {
+            let node = match self.center.read(&path).await {
+                Ok(node) => node,
+                Err(error) => {
+                    self.wait_or(what, error, deadline).await?;
+                    continue;
+                }
+            };
+            let now = Timestamp::now().as_millisecond();
+            let Some(txn) = plan(&self.layout, node.as_ref(), now) else { return Ok(was_sent) };
+            was_sent = true;
+            match self.commit(what, txn).await? {
+                None => return Ok(true),
+                Some(ConflictReason::VersionMismatch | ConflictReason::Exists) => {}
+                Some(other) => return Err(conflict(what, other)),
+            }
+        }
     }
 
     fn path(&self, below_job: &str) -> Result<NodePath, ClusterError> {

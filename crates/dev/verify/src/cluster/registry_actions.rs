@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use checker::history::{Fact, NemesisEvent, Record, SessionEvent};
+use coordination::{Layout, NodeKind};
+use lite::ShardingItem;
+use reg_center::Node;
 use testkit::harness::{AdminOp, Cluster as _, ClusterError, RegEvent};
 
 use super::registry::TestedRegistry;
@@ -190,6 +193,29 @@ impl RealCluster {
             AdminOp::Trigger => {
                 let n_asked = self.operator()?.trigger().await?;
                 self.operated("trigger", n_asked > 0)
+            }
+            AdminOp::Cancel { item } => {
+                let what = format!("cancel the run of item {item}");
+                let kind = NodeKind::Ledger(ShardingItem::new(item));
+                let plan = move |layout: &Layout, record: Option<&Node>, at_ms| {
+                    AdminOp::cancel_txn(layout, item, record?, at_ms)
+                };
+                let done = self.operator()?.change(&what, &kind, plan).await?;
+                self.operated(&what, done)
+            }
+            AdminOp::Backfill { fires, items, concurrency } => {
+                let what = format!("backfill of {fires} fires");
+                let plan = move |layout: &Layout, log: Option<&Node>, at_ms| {
+                    AdminOp::backfill_txn(layout, log, (fires, items, concurrency), at_ms)
+                };
+                let done = self.operator()?.change(&what, &NodeKind::Backfills, plan).await?;
+                self.operated(&what, done)
+            }
+            AdminOp::CancelBackfill => {
+                let what = "cancel the backfill";
+                let plan = AdminOp::cancel_backfill_txn;
+                let done = self.operator()?.change(what, &NodeKind::Backfills, plan).await?;
+                self.operated(what, done)
             }
             AdminOp::RemoveInstance(name) => {
                 let instance = self.instance_of(&name)?;

@@ -119,6 +119,26 @@ mod tests {
     }
 
     #[test]
+    fn readme_counts_the_scenarios_of_each_backend() {
+        let readme = include_str!("../../README.md");
+        let backends = [
+            ("zk", Backend::Real(RealBackend::Zookeeper)),
+            ("etcd", Backend::Real(RealBackend::Etcd)),
+            ("postgres", Backend::Real(RealBackend::Postgres)),
+            ("sqlite", Backend::Real(RealBackend::Sqlite)),
+            ("memory", Backend::Memory),
+        ];
+        for (name, backend) in backends {
+            let scenarios = || Case::all().filter(|case| matches!(case, Case::Scenario(_)));
+            let n = scenarios().filter(|case| case.absence_on(backend).is_none()).count();
+            let all = if n == scenarios().count() { "all " } else { "" };
+            let row = readme.lines().find(|line| line.starts_with(&format!("| `{name}` | ")));
+            let row = row.unwrap_or_else(|| panic!("the README has no row for {name}"));
+            assert!(row.ends_with(&format!("| {all}{n} |")), "{all}{n}: {row}");
+        }
+    }
+
+    #[test]
     fn every_case_that_is_absent_on_a_backend_exists_elsewhere() {
         let tables: [(_, &[_]); 3] = [
             (RealBackend::Sqlite, &NOT_ON_A_FILE),

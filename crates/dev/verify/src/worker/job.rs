@@ -95,7 +95,7 @@ impl Job for TestedJob {
         let run = RunId {
             job: context.job_name().to_string(),
             item: context.item().index(),
-            fire: context.fire_time().as_millisecond(),
+            fire: context.run_time().as_millisecond(),
             token: context.fencing_token(),
         };
         let source = context.source().to_string();

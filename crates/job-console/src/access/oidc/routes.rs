@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{Query, State};
 use axum::http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
@@ -23,6 +23,7 @@ use crate::access::secret::{is_random_id, random_id};
 use crate::access::sessions::Holder;
 use crate::access::sign_in::{NextPage, next_address, seconds};
 use crate::console::Shared;
+use crate::pages::{Lang, language_of};
 use crate::problem::Problem;
 use crate::routes::Routes;
 
@@ -77,6 +78,7 @@ struct Refused {
 async fn begin(
     State(shared): State<Shared>,
     Extension(origin): Extension<Origin>,
+    uri: Uri,
     headers: HeaderMap,
     Query(page): Query<NextPage>,
 ) -> Response {
@@ -92,13 +94,16 @@ async fn begin(
             let headers = [(SET_COOKIE, cookie)];
             (StatusCode::SEE_OTHER, headers, [(LOCATION, url.to_string())]).into_response()
         }
-        Err(fault) => Refused::of(&fault, next).answer(&shared, origin.client),
+        Err(fault) => {
+            Refused::of(&fault, next).answer(&shared, language_of(&uri, &headers), origin.client)
+        }
     }
 }
 
 async fn complete(
     State(shared): State<Shared>,
     Extension(origin): Extension<Origin>,
+    uri: Uri,
     headers: HeaderMap,
     Query(returned): Query<Returned>,
 ) -> Response {
@@ -109,7 +114,7 @@ async fn complete(
     // Any page can send its readers here with a wrong state. That must not lock their address.
     let Some(sign_in) = provider.sign_ins.take(state, browser.as_deref()) else {
         let refused = Refused::new(Denied::Unknown, "unknown state", shared.href("/"));
-        return refused.answer(&shared, client);
+        return refused.answer(&shared, language_of(&uri, &headers), client);
     };
     let signed = match access.limit.begin(None, client) {
         Ok(()) => check(&shared, provider, sign_in, returned).await,
@@ -123,7 +128,7 @@ async fn complete(
             if matches!(refused.denied, Denied::Unusable) {
                 access.limit.withdraw(None, client);
             }
-            return refused.answer(&shared, client);
+            return refused.answer(&shared, language_of(&uri, &headers), client);
         }
     };
     access.limit.succeed(None, client);
@@ -166,12 +171,17 @@ async fn check(
 /// Returns the page after a sign-out that leads to the sign-out at the provider.
 ///
 /// It is a page and no redirect, because the answer to a form may not lead to another site.
-pub(in crate::access) fn sign_out_page(label: &str, files: &Files, url: &str) -> Markup {
+pub(in crate::access) fn sign_out_page(
+    lang: Lang,
+    label: &str,
+    files: &Files,
+    url: &str,
+) -> Markup {
     let main = html! {
-        h1 { "Signed out" }
-        p { a href=(url) { "Sign out at " (label) } }
+        h1 { (lang.signed_out()) }
+        p { a href=(url) { (lang.sign_out_at(label)) } }
     };
-    document("Signed out", files, Some(url), &main)
+    document(lang, &lang.signed_out(), files, Some(url), &main)
 }
 
 fn provider(shared: &Shared) -> Option<&Arc<Provider>> {
@@ -200,7 +210,7 @@ impl Refused {
     }
 
     /// Returns the sign-in page with the problem, so that the user can begin again.
-    fn answer(self, shared: &Shared, client: Option<IpAddr>) -> Response {
+    fn answer(self, shared: &Shared, lang: Lang, client: Option<IpAddr>) -> Response {
         let (status, user) = match &self.denied {
             Denied::Unknown => (StatusCode::BAD_REQUEST, None),
             Denied::Refused(_) | Denied::Invalid => (StatusCode::UNAUTHORIZED, None),
@@ -209,7 +219,7 @@ impl Refused {
             Denied::TooMany(_) => (StatusCode::TOO_MANY_REQUESTS, None),
         };
         shared.access.log.refused(&self.reason, user, client);
-        let page = SignInPage::of(shared, self.next);
+        let page = SignInPage::of(shared, lang, self.next);
         let page = SignInPage { problem: Some(self.denied.to_string()), ..page };
         let mut response = (status, render(&page)).into_response();
         if let Denied::TooMany(wait) = self.denied {
@@ -225,4 +235,24 @@ fn error_kind(error: Option<&str>) -> String {
         (1..=64).contains(&kind.len()) && kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
     };
     error.filter(is_kind).unwrap_or("without a reason").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_has_a_chinese_text() {
+        for denied in [
+            Denied::Unknown,
+            Denied::Refused("access_denied".to_owned()),
+            Denied::Unusable,
+            Denied::Invalid,
+            Denied::NoRole("anna".to_owned()),
+            Denied::TooMany(3),
+        ] {
+            let text = denied.to_string();
+            assert_ne!(Lang::Chinese.sign_in_problem(&text), text);
+        }
+    }
 }

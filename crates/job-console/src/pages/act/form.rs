@@ -73,7 +73,8 @@ pub(super) fn heading(cx: &Cx<'_>, target: &Target) -> String {
     let job = target.job.as_ref().map(ToString::to_string);
     let server = target.server.as_ref().map(ToString::to_string);
     let item = target.item.map(|item| format!("{} {item}", cx.lang().item()));
-    [job, server, item].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    let instance = target.instance.as_ref().map(ToString::to_string);
+    [job, server, item, instance].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// Returns the moves of items that a disabled server causes.

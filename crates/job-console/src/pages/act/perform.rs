@@ -7,6 +7,7 @@ use operations::{By, Change, Removal, Report, Scope};
 
 use super::form::{heading, is_done, result};
 use super::target::{Operation, Target};
+use crate::audit_copy;
 use crate::namespaces::Namespace;
 use crate::pages::request::{Fields, Form, PageRequest, field};
 use crate::pages::shell::{Body, Section};
@@ -58,7 +59,9 @@ async fn change(
             "yes" => Removal::EvenIfAlive,
             _ => Removal::UnlessAlive,
         };
-        return Ok(operations.remove_job(job()?, text(fields, "name"), how, by).await?);
+        let report = operations.remove_job(job()?, text(fields, "name"), how, by).await?;
+        audit_copy::remember(namespace, &report).await;
+        return Ok(report);
     };
     match change {
         Change::Run(items) => {
@@ -84,6 +87,9 @@ async fn change(
         Change::Pause(scope) => Ok(operations.pause(&scope, by).await?),
         Change::Resume(scope) => Ok(operations.resume(&scope, by).await?),
         Change::ShutDown(scope) => Ok(operations.shut_down(&scope, by).await?),
+        Change::ShutDownInstance(instance) => {
+            Ok(operations.shut_down_instance(job()?, &instance, by).await?)
+        }
         Change::RemoveServers(scope) => {
             check_name(&scope, text(fields, "name"))?;
             Ok(operations.remove_servers(&scope, by).await?)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coordination::{JobName, ServerIp};
 use operations::{Change, JobSnapshot, RunsToCancel, Scope};
-use sharding::ShardingItem;
+use sharding::{InstanceId, ShardingItem};
 
 use crate::namespaces::Namespace;
 use crate::pages::query::{Address, encoded};
@@ -79,9 +79,8 @@ impl Operation {
 
     pub(super) fn is_for(self, subject: Subject) -> bool {
         let is_of_job = self.is_run() || self == Self::Cancel;
-        let is_drain = self == Self::Drain;
         match subject {
-            Subject::Job => !is_drain,
+            Subject::Job => true,
             Subject::Server => !is_of_job,
         }
     }
@@ -97,16 +96,22 @@ impl Operation {
             let detail = format!("{name} is given; {word} is about the whole server");
             return Err(Problem::invalid(detail));
         }
-        let own = Limit::ALL.into_iter().find(accepts);
-        let own = own.map(|limit| format!(" or {}", limit.words())).unwrap_or_default();
-        let valid = Self::ALL.into_iter().filter(|one| wrong.is_for(*one));
-        let valid: Vec<&str> = valid.map(Self::word).collect();
-        let (last, first) = valid.split_last().unwrap_or((&"none", &[]));
+        let whole = (!self.needs_server()).then_some("the whole job");
+        let own = whole.into_iter().chain(Limit::ALL.into_iter().filter(accepts).map(Limit::words));
+        let valid = Self::ALL.into_iter().filter(|one| wrong.is_for(*one)).map(Self::word);
+        let (own, valid) = (own.collect::<Vec<_>>(), valid.collect::<Vec<_>>());
         Err(Problem::invalid(format!(
-            "{name} is given; {word} is about the whole job{own}, and only {} and {last} accept {}",
-            first.join(", "),
+            "{name} is given; {word} is about {}, and only {} {} {}",
+            listed(&own, "or"),
+            listed(&valid, "and"),
+            if valid.len() == 1 { "accepts" } else { "accept" },
             wrong.words()
         )))
+    }
+
+    /// Returns true if the operation on a job is about one of its servers.
+    fn needs_server(self) -> bool {
+        self == Self::Drain
     }
 }
 
@@ -115,15 +120,17 @@ impl Operation {
 enum Limit {
     Server,
     Item,
+    Instance,
 }
 
 impl Limit {
-    const ALL: [Self; 2] = [Self::Server, Self::Item];
+    const ALL: [Self; 3] = [Self::Server, Self::Item, Self::Instance];
 
     fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
             Self::Item => "item",
+            Self::Instance => "instance",
         }
     }
 
@@ -131,12 +138,14 @@ impl Limit {
         match self {
             Self::Server => "a server",
             Self::Item => "an item",
+            Self::Instance => "an instance",
         }
     }
 
     fn is_for(self, operation: Operation) -> bool {
         match self {
             Self::Server => operation.is_for(Subject::Job) && operation.is_for(Subject::Server),
+            Self::Instance => operation == Operation::ShutDown,
             Self::Item => {
                 matches!(
                     operation,
@@ -154,6 +163,7 @@ pub(super) struct Target {
     pub(super) job: Option<JobName>,
     pub(super) server: Option<ServerIp>,
     pub(super) item: Option<ShardingItem>,
+    pub(super) instance: Option<InstanceId>,
 }
 
 impl Target {
@@ -171,15 +181,25 @@ impl Target {
         operation.check_limits(subject, address)?;
         if subject == Subject::Server {
             let server = Some(ip(name)?);
-            return Ok(Self { operation, job: None, server, item: None });
+            return Ok(Self { operation, job: None, server, item: None, instance: None });
         }
         let job = Some(JobName::new(name).map_err(operations::Error::from)?);
         let server = address.value("server").map(ip).transpose()?;
         let item = address.value("item").map(item).transpose()?;
-        if server.is_some() && item.is_some() {
-            return Err(Problem::invalid("server and item are both given; valid is one of them"));
+        let instance = address.value("instance").map(InstanceId::new);
+        let given = Limit::ALL.into_iter().map(Limit::name).filter(|name| address.has(name));
+        if let [first, second, ..] = given.collect::<Vec<_>>().as_slice() {
+            let detail = format!("{first} and {second} are both given; valid is one of them");
+            return Err(Problem::invalid(detail));
         }
-        Ok(Self { operation, job, server, item })
+        if operation.needs_server() && server.is_none() {
+            let detail = format!(
+                "server is missing; valid is the address of a server of the job to {}",
+                operation.word()
+            );
+            return Err(Problem::invalid(detail));
+        }
+        Ok(Self { operation, job, server, item, instance })
     }
 
     /// Returns what the operation is about, as a reader types it to confirm a removal.
@@ -201,6 +221,13 @@ impl Target {
         match (&self.job, &self.server, self.item) {
             (Some(_), None, None) if self.removes_job() => "jobs".to_owned(),
             (Some(job), _, Some(item)) => format!("jobs/{}?item={item}", encoded(job.as_str())),
+            // The page of the server shows the progress of a drain.
+            (Some(_), Some(server), _) if self.operation == Operation::Drain => {
+                format!("servers/{}", encoded(server.as_str()))
+            }
+            (Some(job), _, None) if self.instance.is_some() => {
+                format!("jobs/{}/placement", encoded(job.as_str()))
+            }
             (Some(job), _, None) => format!("jobs/{}", encoded(job.as_str())),
             (None, Some(_), _) if self.operation == Operation::Remove => "servers".to_owned(),
             (None, Some(server), _) => format!("servers/{}", encoded(server.as_str())),
@@ -230,7 +257,10 @@ impl Target {
             // The effects of a drain are those of this change.
             (Operation::Disable | Operation::Drain, _) => Change::Disable(scope()?),
             (Operation::Enable, None) => Change::Enable(scope()?),
-            (Operation::ShutDown, _) => Change::ShutDown(scope()?),
+            (Operation::ShutDown, _) => match &self.instance {
+                Some(instance) => Change::ShutDownInstance(instance.clone()),
+                None => Change::ShutDown(scope()?),
+            },
             (Operation::Remove, _) if self.removes_job() => return None,
             (Operation::Remove, _) => Change::RemoveServers(scope()?),
         })
@@ -246,6 +276,17 @@ impl Target {
         };
         let jobs = namespace.live.jobs().into_iter();
         Ok(jobs.filter(|job| job.has_config() && knows(job)).collect())
+    }
+}
+
+/// Returns words as a list whose last one follows a conjunction.
+fn listed(words: &[&str], conjunction: &str) -> String {
+    match words.split_last() {
+        Some((last, first)) if !first.is_empty() => {
+            format!("{} {conjunction} {last}", first.join(", "))
+        }
+        Some((last, _)) => (*last).to_owned(),
+        None => String::new(),
     }
 }
 
@@ -278,6 +319,14 @@ mod tests {
         let items = BTreeSet::from([ShardingItem::new(3)]);
         assert_eq!(disable.change(), Some(Change::DisableItems(items)));
         assert_eq!(disable.page(), "jobs/report?item=3");
+        let one = target("/n/a/jobs/report/act/shut-down?instance=10.0.0.7%40-%407").unwrap();
+        let instance = InstanceId::new("10.0.0.7@-@7");
+        assert_eq!(one.change(), Some(Change::ShutDownInstance(instance)));
+        assert_eq!(one.page(), "jobs/report/placement");
+        let drain = target("/n/a/jobs/report/act/drain?server=10.0.0.7").unwrap();
+        assert!(matches!(drain.change(), Some(Change::Disable(scope))
+            if scope.job().is_some() && scope.server().is_some()));
+        assert_eq!(drain.page(), "servers/10.0.0.7");
         let remove = target("/n/a/jobs/report/act/remove").unwrap();
         assert!(remove.removes_job() && remove.change().is_none());
         let server = target("/n/a/servers/10.0.0.7/act/remove").unwrap();
@@ -302,8 +351,8 @@ mod tests {
             ),
             (
                 "/n/a/jobs/report/act/shut-down?item=3",
-                "item is given; shut-down is about the whole job or a server, and only run, \
-                 cancel, disable and enable accept an item",
+                "item is given; shut-down is about the whole job, a server or an instance, and \
+                 only run, cancel, disable and enable accept an item",
             ),
             (
                 "/n/a/jobs/report/act/rerun?item=3",
@@ -313,7 +362,25 @@ mod tests {
             (
                 "/n/a/jobs/report/act/run?server=10.0.0.7",
                 "server is given; run is about the whole job or an item, and only pause, resume, \
-                 disable, enable, shut-down and remove accept a server",
+                 disable, enable, drain, shut-down and remove accept a server",
+            ),
+            (
+                "/n/a/jobs/report/act/drain",
+                "server is missing; valid is the address of a server of the job to drain",
+            ),
+            (
+                "/n/a/jobs/report/act/drain?item=3",
+                "item is given; drain is about a server, and only run, cancel, disable and enable \
+                 accept an item",
+            ),
+            (
+                "/n/a/jobs/report/act/pause?instance=10.0.0.7@-@7",
+                "instance is given; pause is about the whole job or a server, and only shut-down \
+                 accepts an instance",
+            ),
+            (
+                "/n/a/jobs/report/act/shut-down?server=10.0.0.7&instance=10.0.0.7@-@7",
+                "server and instance are both given; valid is one of them",
             ),
             (
                 "/n/a/servers/10.0.0.7/act/pause?item=3",

@@ -8,9 +8,8 @@ use super::cx::{Age, Cx};
 use super::query::encoded;
 use super::shell::{Body, Section};
 use super::summary::moment;
-use super::time::with_times;
 use super::widgets::{
-    Column, PAGE, empty, live_table, numbers, page_number, pager, pill, search_field,
+    Column, PAGE, empty, live_table, numbers, page_number, pager, pill, search_field, translated,
 };
 use crate::access::Permission;
 use crate::alerts::{Row, Standing};
@@ -140,7 +139,7 @@ fn row(cx: &Cx<'_>, row: &Row) -> (String, Markup) {
                 @if let Some(until) = row.until { (lang.until()) " " (cx.time(until, zone)) }
             }
             td.text {
-                @if let Some(why) = &row.why { span lang="en" { (with_times(cx, zone, why)) } }
+                @if let Some(why) = &row.why { (translated(cx, zone, lang.reason_of_expectation(why), why)) }
                 @if let Some(reported) = row.reported {
                     div.dim { (lang.last_message()) " " (cx.when(reported, zone)) }
                 }

@@ -11,8 +11,9 @@ use crate::access::Permission;
 use crate::alerts::{end_of, expectation};
 use crate::pages::configure::preview::confirmation;
 use crate::pages::cx::Cx;
+use crate::pages::locale::Lang;
 use crate::pages::request::{Fault, Form, PageRequest, field};
-use crate::pages::shell::{Body, Section, choice};
+use crate::pages::shell::{Section, choice};
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
 
@@ -49,13 +50,7 @@ impl<'a> Request<'a> {
     }
 
     fn form(&self, status: StatusCode, fault: Option<&Fault>) -> Response {
-        self.page.respond(status, |cx| Body {
-            title: cx.lang().silence(),
-            crumbs: vec![(cx.lang().alerts(), cx.here("alerts"))],
-            section: Section::Alerts,
-            main: self.main(cx, fault),
-            is_live: false,
-        })
+        self.page.respond_below(Section::Alerts, status, Lang::silence, |cx| self.main(cx, fault))
     }
 
     fn main(&self, cx: &Cx<'_>, fault: Option<&Fault>) -> Markup {

@@ -4,7 +4,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::JobConfig;
 use maud::{Markup, html};
-use operations::{By, Error, FieldChange, JobSnapshot, StoredConfig, Updated, next_fires};
+use operations::{
+    By, Error, FieldChange, JobSnapshot, StoredConfig, Updated, next_fires, schedule_of,
+};
 use reg_center::Revision;
 
 use super::form::form;
@@ -14,6 +16,7 @@ use super::{done, page, target};
 use crate::namespaces::Namespace;
 use crate::pages::cx::Cx;
 use crate::pages::request::{Fault, Fields, Form, PageRequest, field};
+use crate::pages::widgets::translated;
 use crate::problem::{Answer, Problem};
 
 pub(super) async fn show(request: PageRequest) -> Answer<Response> {
@@ -161,7 +164,7 @@ async fn write(
 }
 
 /// Returns the values as hidden fields.
-fn hidden(typed: &Typed) -> Markup {
+pub(super) fn hidden(typed: &Typed) -> Markup {
     html! {
         input type="hidden" name="revision" value=(typed.revision.0);
         @for one in &typed.values {
@@ -195,9 +198,16 @@ fn fires(cx: &Cx<'_>, job: &JobSnapshot, changes: &[FieldChange], wanted: &JobCo
                 @let fires = config.and_then(|config| next_fires(config, cx.now, 3).ok());
                 @let fires = fires.unwrap_or_default();
                 @let zone = config.and_then(|config| config.time_zone.as_deref());
+                @let schedule = config.and_then(|config| schedule_of(config).ok().flatten());
+                @let delay = schedule.filter(|schedule| schedule.fixed_delay().is_some());
                 dt { (title) }
                 dd {
-                    @if fires.is_empty() { (lang.no_fires()) }
+                    @if let Some(delay) = delay {
+                        @let words = delay.description();
+                        (translated(cx, None, lang.description_of_schedule(&words), &words))
+                    } @else if fires.is_empty() {
+                        (lang.no_fires())
+                    }
                     ul.next { @for fire in fires { li { (cx.when(fire, zone)) } } }
                 }
             }

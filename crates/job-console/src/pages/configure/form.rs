@@ -10,8 +10,8 @@ use crate::pages::cx::Cx;
 use crate::pages::request::Fault;
 
 /// Fields whose values may have several lines.
-const LONG: [&str; 4] =
-    ["excluded_times", "sharding_item_parameters", "job_parameter", "description"];
+const LONG: [&str; 5] =
+    ["placement", "excluded_times", "sharding_item_parameters", "job_parameter", "description"];
 
 /// Returns a valid value of a field whose format is not obvious.
 fn example(name: &str) -> Option<&'static str> {
@@ -29,8 +29,11 @@ fn example(name: &str) -> Option<&'static str> {
         "max_time_diff" => "5s",
         "reconcile_interval" => "10m",
         "server_ttl" => "24h",
+        "cluster_concurrency" => "4",
+        "start_rate" => "10 in 1m",
         "catch_up" => "5 in 10m",
         "strategy" => "odevity",
+        "placement" => "require disk=ssd",
         _ => return None,
     })
 }
@@ -44,34 +47,52 @@ pub(super) fn form(
 ) -> Markup {
     let lang = cx.lang();
     let job = cx.address.segments.get(3).map(String::as_str).unwrap_or_default();
-    let has_control =
-        |fault: &&Fault| typed.values.iter().any(|one| one.field.name() == fault.field);
+    let has_control = |name: &str| typed.values.iter().any(|one| one.field.name() == name);
     html! {
         section.card aria-labelledby="edit-title" {
             h1 #edit-title { (lang.change_configuration()) (cx.lang().colon()) (job) }
             p.sub { (lang.revision()) " " (typed.revision.0) (lang.stop()) " " (lang.edit_hint()) }
             @if let Some(changes) = meanwhile { (out_of_date(cx, changes)) }
-            @if !faults.is_empty() {
-                div.why.bad role="alert" { ul.plain {
-                    @for fault in faults {
-                        li {
-                            @if has_control(&fault) { a href={ "#c-" (fault.field) } { code { (fault.field) } } " " }
-                            (lang.not_valid()) " " span lang="en" { (fault.text) }
-                        }
-                    }
-                } }
-            }
+            (fault_list(cx, faults, has_control))
             form.config method="post" action=(cx.href(&cx.address.text())) {
-                input type="hidden" name="revision" value=(typed.revision.0);
-                @for value in &typed.values { (control(cx, value, faults.iter().find(|fault| fault.field == value.field.name()))) }
-                datalist #strategies {
-                    @for name in StrategyRegistry::default().names() { option value=(name) {} }
-                }
+                (controls(cx, typed, faults))
                 div.acts {
                     button.primary type="submit" name="step" value="preview" { (lang.show_changes()) "…" }
                     a.button href={ (cx.job(job)) "/configuration" } { (lang.cancel()) }
                 }
             }
+        }
+    }
+}
+
+/// Returns the faults of a form, each with a link to its control.
+pub(super) fn fault_list(
+    cx: &Cx<'_>,
+    faults: &[Fault],
+    has_control: impl Fn(&str) -> bool,
+) -> Markup {
+    html! {
+        @if !faults.is_empty() {
+            div.why.bad role="alert" { ul.plain {
+                @for fault in faults {
+                    li {
+                        @if has_control(fault.field) { a href={ "#c-" (fault.field) } { code { (fault.field) } } " " }
+                        (cx.lang().not_valid()) " " span lang="en" { (fault.text) }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// Returns the controls of the fields of a configuration.
+pub(super) fn controls(cx: &Cx<'_>, typed: &Typed, faults: &[Fault]) -> Markup {
+    let fault_of = |value: &Value| faults.iter().find(|it| it.field == value.field.name());
+    html! {
+        input type="hidden" name="revision" value=(typed.revision.0);
+        @for value in &typed.values { (control(cx, value, fault_of(value))) }
+        datalist #strategies {
+            @for name in StrategyRegistry::default().names() { option value=(name) {} }
         }
     }
 }
@@ -147,7 +168,7 @@ mod tests {
         let mut config = JobConfig::new(JobName::new("report").unwrap(), 1);
         let fields = ConfigField::all().filter_map(|field| Some((field, example(field.name())?)));
         let fields: Vec<_> = fields.collect();
-        assert_eq!(fields.len(), 15, "each example belongs to a field");
+        assert_eq!(fields.len(), 18, "each example belongs to a field");
         for (field, example) in fields {
             field.set(&mut config, example).unwrap();
         }

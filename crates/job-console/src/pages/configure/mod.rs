@@ -1,9 +1,10 @@
 //! Changes of a configuration: the form, the page that shows the differences, and the write under
 //! the revision from which the form was made.
 //!
-//! In reading order: `typed` (values of the form) · `form` · `preview` · `edit` and `restore` (the
-//! requests) · `former` (the list of former configurations).
+//! In reading order: `typed` (values of the form) · `form` · `preview` · `edit`, `restore` and
+//! `create` (the requests) · `former` (the list of former configurations).
 
+pub(super) mod create;
 mod edit;
 mod form;
 pub(super) mod former;
@@ -28,6 +29,8 @@ use crate::problem::Answer;
 use crate::routes::Routes;
 
 const EDIT: &str = "/n/{namespace}/jobs/{job}/configuration/edit";
+/// The job is in the form: a path below the jobs would hide a job of that name.
+const CREATE: &str = "/n/{namespace}/create";
 const RESTORE: &str = "/n/{namespace}/jobs/{job}/configuration/restore";
 
 /// Adds the routes.
@@ -38,6 +41,8 @@ pub(super) fn add(routes: Routes) -> Routes {
         .page(configure, &Method::POST, EDIT, post(edit::submit))
         .page(configure, &Method::GET, RESTORE, get(restore::show))
         .page(configure, &Method::POST, RESTORE, post(restore::submit))
+        .page_per_job(Permission::Create, &Method::GET, CREATE, get(create::show))
+        .page_per_job(Permission::Create, &Method::POST, CREATE, post(create::submit))
 }
 
 /// Returns the job that a request names.

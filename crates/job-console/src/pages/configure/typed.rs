@@ -69,14 +69,16 @@ impl Typed {
         (wanted, faults)
     }
 
-    /// Gives a field its stored value, so that the other fields can be checked. Returns false if it
-    /// has that value.
+    /// Gives a field its stored value, so that the other fields can be checked. Returns false if
+    /// these checks would find no other fault.
     pub(super) fn reset(wanted: &mut JobConfig, name: &str, stored: &JobConfig) -> bool {
         let Some(field) = ConfigField::all().find(|field| field.name() == name) else {
             return false;
         };
         let before = field.text(stored);
-        field.text(wanted) != before && field.set(wanted, &before).is_ok()
+        let is_reset = field.text(wanted) != before && field.set(wanted, &before).is_ok();
+        // Without an expression, the checks would reject its limits.
+        is_reset && (name != "cron" || wanted.cron.is_some())
     }
 
     /// Returns the values upon a later configuration, and what changed since the form was made.

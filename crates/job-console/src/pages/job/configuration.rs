@@ -2,6 +2,7 @@
 //! document as it is stored.
 
 use coordination::NodeKind;
+use job_types::entry_of;
 use maud::{Markup, html};
 use operations::JobSnapshot;
 
@@ -34,6 +35,17 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
         section.card aria-labelledby="former-title" {
             h2 #former-title { (lang.former_configurations()) }
             (cx.live("former", &list(cx, job)))
+        }
+        @if let Some(config) = job.config() {
+            section.card aria-labelledby="entry-title" {
+                div.title {
+                    h2 #entry-title { (lang.entry_of_job_file()) }
+                    span.grow {}
+                    button type="button" data-copy="entry" data-copied=(lang.copied()) hidden { (lang.copy()) }
+                }
+                p.sub { (lang.entry_hint()) }
+                (cx.live("entry", &html! { pre tabindex="0" { code { (entry_of(config)) } } }))
+            }
         }
         section.card aria-labelledby="document-title" {
             h2 #document-title { (lang.document()) }

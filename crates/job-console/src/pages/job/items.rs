@@ -9,10 +9,11 @@ use sharding::{ShardingItem, ShardingItemParameters};
 
 use crate::access::Permission;
 use crate::pages::cx::Cx;
+use crate::pages::query::encoded;
 use crate::pages::reasons;
 use crate::pages::summary::{Late, moment};
 use crate::pages::widgets::{
-    act, bar, between, instance, item_state, page_number_of, pager_of, pill,
+    act, bar, between, instance, item_state, page_number_of, pager_of, pill, progress,
 };
 
 /// Maximum number of items that are shown as a table. More are shown as cells.
@@ -161,6 +162,9 @@ fn note(cx: &Cx<'_>, item: &ItemBrief) -> Markup {
             span.dim { (lang.source(source)) } " "
         }
         @if item.requested { span.dim { (lang.requested()) } " " }
+        @if let Some(reported) = item.progress.as_ref().filter(|_| item.running) {
+            (progress(reported))
+        }
         @if let Some(failure) = item.failure.as_deref().filter(|_| !item.running) {
             span.cut title=(failure) { (failure) }
         }
@@ -241,7 +245,7 @@ pub(super) fn one_item(
                 (state(cx, item, is_late))
                 span.grow {}
                 (act(Permission::Run, "run"))
-                @if item.running { (act(Permission::Cancel, "cancel")) }
+                @if item.running || item.orphaned { (act(Permission::Cancel, "cancel")) }
                 (act(Permission::Disable, "disable"))
                 (act(Permission::Disable, "enable"))
                 a.button href=(cx.with(&[("item", "")])) { (lang.close()) }
@@ -251,8 +255,16 @@ pub(super) fn one_item(
                 dt { (lang.owner()) } dd { (item.instance_id.as_deref().unwrap_or("–")) }
                 dt { (lang.token()) } dd { (item.token.unwrap_or_default()) }
                 dt { (lang.fire()) } dd { (time(item.fire_ms)) }
+                @if let Some(fire) = moment(item.fire_ms).filter(|_| cx.source.is_some_and(|of| of.history.is_some())) {
+                    dt { (lang.output()) }
+                    dd { a href={ (cx.job(name)) "/runs?fire=" (encoded(&fire.to_string())) "&output=" (item.item) } { (lang.show_output()) } }
+                }
                 dt { (lang.started()) } dd { (time(item.began_ms)) }
                 dt { (lang.ended()) } dd { (time(item.ended_ms)) }
+                @if let Some(reported) = &item.progress {
+                    dt { (lang.progress()) }
+                    dd { (progress(reported)) " " span.dim { (time(Some(reported.at_ms))) } }
+                }
                 @if let Some(failure) = &item.failure { dt { (lang.failure()) } dd { (failure) } }
             }
         }

@@ -5,13 +5,14 @@ mod gantt;
 mod items;
 mod now;
 mod placement;
-pub(super) mod request;
+mod request;
 mod runs;
 mod schedule;
 pub(super) mod verification;
 
 use maud::{Markup, html};
 use operations::{JobLine, JobSnapshot, JobState};
+use trigger::JobSchedule;
 
 use super::cx::Cx;
 use super::history::Past;
@@ -133,13 +134,14 @@ fn subtitle(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
     cx.live("sub", &content)
 }
 
-/// Returns the schedule in words; in Chinese, the expression itself.
+/// Returns the schedule in words, or the expression itself if it has none in the language.
 fn schedule_words(lang: Lang, job: &JobSnapshot) -> String {
     let Some(config) = job.config() else { return String::new() };
     let Some(cron) = &config.cron else { return lang.on_request() };
-    match (lang, job.schedule()) {
-        (Lang::English, Some(schedule)) => schedule.description(),
-        (Lang::English | Lang::Chinese, _) => cron.clone(),
+    let Some(words) = job.schedule().map(JobSchedule::description) else { return cron.clone() };
+    match lang {
+        Lang::English => words,
+        Lang::Chinese => lang.description_of_schedule(&words).unwrap_or_else(|| cron.clone()),
     }
 }
 

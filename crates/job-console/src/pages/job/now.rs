@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use job_history::FireRecord;
 use maud::{Markup, html};
 use operations::{
-    Attention, ItemBrief, JobLine, JobSnapshot, WhyNot, item_briefs, next_fires, why_not_running,
+    Attention, ItemBrief, JobLine, JobSnapshot, WhyNot, item_briefs, why_not_running,
 };
 
 use super::gantt::spark;
@@ -17,8 +17,7 @@ use crate::pages::history::Past;
 use crate::pages::query::encoded;
 use crate::pages::reasons;
 use crate::pages::summary::{Late, late};
-use crate::pages::time::with_times;
-use crate::pages::widgets::{act, between, history_fault, instance};
+use crate::pages::widgets::{act, between, history_fault, instance, translated};
 
 pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -> Markup {
     let lang = cx.lang();
@@ -131,7 +130,7 @@ fn violated(cx: &Cx<'_>, line: &JobLine) -> Markup {
                 div {
                     b { (lang.violated_expectation()) " " (lang.expectation_of(row.expectation)) }
                     @if let Some(since) = row.since { " " (lang.since_then()) " " (cx.when(since, line.time_zone.as_deref())) }
-                    @if let Some(why) = &row.why { (cx.lang().colon()) span lang="en" { (with_times(cx, line.time_zone.as_deref(), why)) } }
+                    @if let Some(why) = &row.why { (cx.lang().colon()) (translated(cx, line.time_zone.as_deref(), lang.reason_of_expectation(why), why)) }
                 }
                 div.acts {
                     a.button href=(cx.here(&format!("alerts?q={}", encoded(name)))) { (lang.alerts()) }
@@ -229,8 +228,7 @@ fn next(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
     if line.status.fire_need().is_some() {
         return html! { p.dim { (cx.lang().no_fire_starts()) } };
     }
-    let fires = job.config().and_then(|config| next_fires(config, cx.now, 3).ok());
-    let fires: Vec<Timestamp> = fires.unwrap_or_default();
+    let fires: Vec<Timestamp> = job.next_fires(cx.now, 3).unwrap_or_default();
     html! {
         @if fires.is_empty() { p.dim { (cx.lang().no_fires()) } }
         ul.next { @for fire in fires { li { (cx.when(fire, line.time_zone.as_deref())) } } }

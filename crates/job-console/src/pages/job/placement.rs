@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use coordination::{ServerIp, server_of};
+use coordination::{InvalidConfig, ServerIp, server_of};
 use maud::{Markup, html};
 use operations::{JobSnapshot, MovePlan, WhatIf, plan_moves};
-use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+use sharding::{InstanceId, PlacementRules, ShardingItem, StrategyRegistry};
 
+use crate::access::Permission;
 use crate::pages::cx::Cx;
+use crate::pages::query::encoded;
 use crate::pages::shell::choice;
-use crate::pages::widgets::{instance, pill};
+use crate::pages::widgets::{act, instance, pill};
 
 /// Maximum number of moves that are listed. All are counted.
 const MAX_MOVES: usize = 200;
@@ -17,7 +19,12 @@ const MAX_MOVES: usize = 200;
 /// Returns true if the tab is kept current. A dry run is computed once: it is expensive for many
 /// items, and the reader compares it with the owners at that time.
 pub(super) fn is_live(cx: &Cx<'_>) -> bool {
-    what_if(cx).is_none()
+    !asks(cx)
+}
+
+/// Returns true if the address asks for a dry run.
+fn asks(cx: &Cx<'_>) -> bool {
+    ["without", "strategy", "count", "placement"].iter().any(|it| cx.address.has(it))
 }
 
 pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
@@ -51,6 +58,7 @@ fn owners(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
             None => unowned.push(item),
         }
     }
+    let may_shut_down = cx.may(Permission::ShutDown, Some(job.job().as_str()));
     html! {
         div.scroll {
             table {
@@ -59,14 +67,20 @@ fn owners(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
                     th scope="col" { (lang.state()) }
                     th.num scope="col" { (lang.items()) }
                     th scope="col" { (lang.item_numbers()) }
+                    @if may_shut_down { th scope="col" { (lang.operations()) } }
                 } }
                 tbody {
                     @for (id, items) in &owned {
                         tr {
-                            th scope="row" { (instance(cx, id.as_str())) }
+                            th scope="row" {
+                                (instance(cx, id.as_str()))
+                                @let attributes = job.view().attributes_of(id).unwrap_or_default();
+                                @if !attributes.is_default() { " " code { (attributes) } }
+                            }
                             td { (member_state(cx, job, id)) }
                             td.num { (items.len()) }
                             td.text { (ranges(items)) }
+                            @if may_shut_down { td.nowrap { (shut_down(cx, job, id)) } }
                         }
                     }
                     @if !unowned.is_empty() {
@@ -75,10 +89,21 @@ fn owners(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
                             td { (pill("wait", &lang.no_owner())) }
                             td.num { (unowned.len()) }
                             td.text { (ranges(&unowned)) }
+                            @if may_shut_down { td {} }
                         }
                     }
                 }
             }
+        }
+    }
+}
+
+/// Returns the link to the shutdown of an instance that is registered.
+fn shut_down(cx: &Cx<'_>, job: &JobSnapshot, id: &InstanceId) -> Markup {
+    let word = format!("shut-down?instance={}", encoded(id.as_str()));
+    html! {
+        @if job.view().is_registered(id) {
+            (act(cx, Permission::ShutDown, job.job().as_str(), &word, &cx.lang().act_title("shut-down")))
         }
     }
 }
@@ -90,6 +115,9 @@ fn member_state(cx: &Cx<'_>, job: &JobSnapshot, id: &InstanceId) -> Markup {
     html! {
         @if !view.is_registered(id) { (pill("fail", &lang.gone())) }
         @else if view.is_draining(id) { (pill("wait", &lang.leaving())) }
+        @else if let Some(unmet) = view.unmet_condition(id) {
+            (pill("wait", &lang.needs_label(&unmet.to_string())))
+        }
         @else if let Some(state) = server { (lang.server_pill(state)) }
         @else { (pill("wait", &lang.no_record())) }
         @if view.leader() == Some(id) { " " span.label { (lang.leader()) } }
@@ -132,24 +160,40 @@ fn form(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
                 label for="plan-count" { (lang.other_count()) }
                 input #plan-count name="count" type="number" min="1" max="100000" value=(value("count"));
             }
+            div.field {
+                label for="plan-placement" { (lang.placement_rules()) }
+                input #plan-placement name="placement" value=(value("placement"));
+            }
             button type="submit" { (lang.compute()) }
         }
     }
 }
 
-/// Returns the change that the address describes, if it describes one.
-fn what_if(cx: &Cx<'_>) -> Option<WhatIf> {
+/// Returns the change that the address describes; `None` if it describes none.
+///
+/// # Errors
+/// The placement rules are not valid.
+fn what_if(cx: &Cx<'_>) -> Result<Option<WhatIf>, InvalidConfig> {
+    if !asks(cx) {
+        return Ok(None);
+    }
     let without = cx.address.value("without").and_then(|ip| ServerIp::new(ip).ok());
-    let what_if = WhatIf::default().with(|it| {
+    let rules = cx.address.value("placement").map(PlacementRules::parse);
+    let placement = rules.transpose().map_err(|error| InvalidConfig::placement(&error))?;
+    Ok(Some(WhatIf::default().with(|it| {
         it.disable = without.into_iter().collect();
         it.total_count = cx.address.number("count").and_then(|count| u32::try_from(count).ok());
         it.strategy = cx.address.value("strategy").map(str::to_owned);
-    });
-    (what_if != WhatIf::default()).then_some(what_if)
+        it.placement = placement;
+    })))
 }
 
 fn plan(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
-    let Some(what_if) = what_if(cx) else { return html! {} };
+    let what_if = match what_if(cx) {
+        Ok(None) => return html! {},
+        Ok(Some(what_if)) => what_if,
+        Err(error) => return html! { p.why.bad { (error) } },
+    };
     match plan_moves(job, &what_if, &StrategyRegistry::default(), cx.now.as_millisecond()) {
         Ok(plan) => planned(cx, &plan),
         Err(fault) => html! { p.why.bad { (fault) } },
@@ -174,6 +218,7 @@ fn planned(cx: &Cx<'_>, plan: &MovePlan) -> Markup {
                         th scope="col" { (lang.from()) }
                         th scope="col" { (lang.to()) }
                         th scope="col" { (lang.when()) }
+                        th scope="col" { (lang.reason()) }
                     } }
                     tbody {
                         @for planned in plan.moves.iter().take(MAX_MOVES) {
@@ -182,6 +227,7 @@ fn planned(cx: &Cx<'_>, plan: &MovePlan) -> Markup {
                                 td { (planned.from.as_deref().unwrap_or("–")) }
                                 td { (planned.to.as_deref().unwrap_or("–")) }
                                 td { @if planned.waits { (lang.after_run()) } @else { (lang.at_once()) } }
+                                td.text { (lang.placement_reason(&planned.reason)) }
                             }
                         }
                     }
@@ -190,6 +236,36 @@ fn planned(cx: &Cx<'_>, plan: &MovePlan) -> Markup {
         }
         @let more = plan.moves.len().saturating_sub(MAX_MOVES);
         @if more > 0 { p.dim { (lang.and_more(more)) } }
+        (reasons(cx, plan))
+    }
+}
+
+/// Returns the reasons for the owners of all items, moved or not.
+fn reasons(cx: &Cx<'_>, plan: &MovePlan) -> Markup {
+    let lang = cx.lang();
+    let mut by_reason: BTreeMap<&str, Vec<ShardingItem>> = BTreeMap::new();
+    for planned in &plan.items {
+        by_reason.entry(&planned.reason).or_default().push(ShardingItem::new(planned.item));
+    }
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th scope="col" { (lang.reason()) }
+                    th.num scope="col" { (lang.items()) }
+                    th scope="col" { (lang.item_numbers()) }
+                } }
+                tbody {
+                    @for (reason, items) in &by_reason {
+                        tr {
+                            th scope="row" { (lang.placement_reason(reason)) }
+                            td.num { (items.len()) }
+                            td.text { (ranges(items)) }
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 

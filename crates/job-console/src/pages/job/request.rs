@@ -2,31 +2,17 @@
 //!
 //! The audit record of the request has its items, so that the address can be opened again later.
 
-use std::collections::BTreeSet;
-
 use coordination::AuditRecord;
 use maud::{Markup, html};
-use operations::{AuditTargets, ItemBrief, JobLine, JobSnapshot};
-use sharding::ShardingItem;
+use operations::{ItemBrief, JobLine, JobSnapshot};
 
 use crate::pages::cx::Cx;
 use crate::pages::summary::moment;
 use crate::pages::widgets::{instance, item_state, pill};
+use crate::requests::{Asked, Progress};
 
 /// Maximum number of listed items. All that the record names are counted.
 const MAX_ITEMS: usize = 50;
-
-/// Progress of one item of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Progress {
-    Failed,
-    Running,
-    Waiting,
-    Succeeded,
-    /// No record of a run since the request: the job is not monitored, the item was disabled, or
-    /// the request was dropped.
-    Unknown,
-}
 
 /// Returns the request that the address names, or nothing.
 pub(super) fn followed(
@@ -57,7 +43,7 @@ fn of_record(
                 b { (lang.request()) } " " (lang.by(&record.who)) " "
                 @if let Some(at) = moment(Some(record.at_ms)) { (cx.when(at, zone)) }
                 ": " (record.why) br;
-                @if asked.items.is_empty() { (lang.asked_instances()) " " (record.target) }
+                @if asked.items.is_empty() { (lang.asked_instances()) " " (lang.audited_targets(&record.target)) }
                 @else { (asked.progress(cx)) }
                 @if asked.is_cut { br; (lang.request_is_cut()) }
                 ul.entries { @for (_, item) in asked.items.iter().take(MAX_ITEMS) { (entry(cx, item)) } }
@@ -68,29 +54,7 @@ fn of_record(
     }
 }
 
-/// The items of a request with their progress, those that need attention first.
-pub(in crate::pages) struct Asked<'a> {
-    items: Vec<(Progress, &'a ItemBrief)>,
-    /// The record does not name all items.
-    is_cut: bool,
-}
-
-impl<'a> Asked<'a> {
-    pub(in crate::pages) fn of(
-        job: &JobSnapshot,
-        items: &'a [ItemBrief],
-        record: &AuditRecord,
-    ) -> Self {
-        let targets = AuditTargets::of(&record.target);
-        let unread = job.view().requests().find(|(id, _)| *id == record.id);
-        let unread = unread.map(|(_, items)| items);
-        let asked = items.iter().filter(|item| targets.has_item(item.item));
-        let asked = asked.map(|item| (progress(unread, record.at_ms, item), item));
-        let mut items: Vec<_> = asked.collect();
-        items.sort_by_key(|(progress, item)| (*progress, item.item));
-        Self { items, is_cut: targets.is_cut() }
-    }
-
+impl Asked<'_> {
     fn count(&self, wanted: Progress) -> usize {
         self.items.iter().filter(|(progress, _)| *progress == wanted).count()
     }
@@ -118,32 +82,6 @@ impl<'a> Asked<'a> {
             (cx.lang().request_progress(waiting, running, succeeded, failed))
             @if unknown > 0 { " · " (cx.lang().request_unknown(unknown)) }
         }
-    }
-}
-
-/// Returns the progress of an item. A request waits in its node until the items have it, and then
-/// in their records until they run.
-///
-/// `unread` has the items that do not have the request yet, `None` for all, if its node exists.
-fn progress(
-    unread: Option<Option<&BTreeSet<ShardingItem>>>,
-    requested_ms: i64,
-    item: &ItemBrief,
-) -> Progress {
-    let number = ShardingItem::new(item.item);
-    let is_unread = unread.is_some_and(|items| items.is_none_or(|items| items.contains(&number)));
-    if is_unread || item.requested {
-        Progress::Waiting
-    } else if item.running || item.orphaned {
-        Progress::Running
-    } else if item.ended_ms.is_none_or(|ended| ended < requested_ms) {
-        Progress::Unknown
-    } else if item.failing {
-        Progress::Failed
-    } else if item.outcome == Some("succeeded") {
-        Progress::Succeeded
-    } else {
-        Progress::Unknown
     }
 }
 

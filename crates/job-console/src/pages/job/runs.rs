@@ -1,17 +1,17 @@
 //! Tab "Runs": the fires of the history, and the runs of one fire.
 
 use jiff::Timestamp;
-use job_history::{FireOutcome, FireRecord};
+use job_history::{FireOutcome, FireRecord, OutputRecord};
 use maud::{Markup, html};
 use operations::JobLine;
 
 use super::gantt::{Fire, fires, gantt};
 use crate::pages::cx::Cx;
-use crate::pages::history::Past;
+use crate::pages::history::{Past, RunOutput, named_run};
 use crate::pages::shell::choice;
 use crate::pages::widgets::{
     Column, PAGE, between, empty, history_fault, history_gap, instance, live_table, outcome_class,
-    pill,
+    pill, reason_of_outcome,
 };
 
 /// Maximum number of item numbers in a row.
@@ -33,6 +33,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
         | Past::Jobs(_)
         | Past::Timeline(_)
         | Past::Verified(_)
+        | Past::Audited(_)
         | Past::Unasked => return html! {},
     };
     let all = fires(&found.rows);
@@ -41,6 +42,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
     html! {
         (filters(cx, job))
         @if let Some(fire) = chosen { (cx.live("fire", &one_fire(cx, job, fire))) }
+        @if let Some(output) = &found.output { (cx.live("output", &run_output(cx, job, output))) }
         (cx.live("gap", &history_gap(cx, found.dropped)))
         section.card aria-label=(lang.runs()) {
             @if all.is_empty() { (cx.live("fires", &empty(&lang.no_runs(), &lang.no_runs_hint(), None))) }
@@ -119,7 +121,7 @@ fn row(cx: &Cx<'_>, job: &JobLine, fire: &Fire<'_>) -> (String, Markup) {
     let (lang, zone) = (cx.lang(), job.time_zone.as_deref());
     let id = format!("f-{}", fire.at.as_millisecond());
     let (worst, (began, _)) = (fire.worst(), fire.span());
-    let reason = fire.items.iter().find_map(|record| record.reason.as_deref());
+    let reason = fire.items.iter().find(|record| record.reason.is_some());
     let row = html! {
         tr id=(id) {
             th.nowrap scope="row" {
@@ -130,7 +132,11 @@ fn row(cx: &Cx<'_>, job: &JobLine, fire: &Fire<'_>) -> (String, Markup) {
             td.num { (items_of(cx, fire)) }
             td.nowrap { @if let Some(began) = began { (cx.time(began, zone)) } }
             td.nowrap { @if let Some(length) = fire.length() { (cx.length(length)) } }
-            td.text { (reason.unwrap_or_default()) }
+            td.text {
+                @if let Some(item) = reason {
+                    (reason_of_outcome(cx, item.outcome.as_str(), item.reason.as_deref()))
+                }
+            }
         }
     };
     (id, row)
@@ -164,12 +170,58 @@ fn one_fire(cx: &Cx<'_>, job: &JobLine, fire: &Fire<'_>) -> Markup {
     }
 }
 
+/// Returns the output of a run, the last lines, with the numbers of lines that are left out.
+fn run_output(cx: &Cx<'_>, job: &JobLine, output: &RunOutput) -> Markup {
+    let lang = cx.lang();
+    let number = named_run(cx.address).map_or(0, |(_, item)| item);
+    let mut before: Option<&OutputRecord> = None;
+    let lines = output.lines.iter().map(|line| {
+        let is_cut = before.is_none() && output.has_earlier;
+        let missing = if is_cut { 0 } else { line.missing_since(before) };
+        let missing = usize::try_from(missing).unwrap_or(usize::MAX);
+        let is_next = before.is_some_and(|before| {
+            (before.token, &before.instance, before.attempt)
+                == (line.token, &line.instance, line.attempt)
+        });
+        before = Some(line);
+        html! {
+            @if !is_next {
+                span.dim { "— " (lang.token()) " " (line.token.0) " · " (line.instance) @if line.attempt > 1 { " · " (lang.attempt(line.attempt)) } } "\n"
+            }
+            @if missing > 0 { span.dim { "— " (lang.n_left_out(missing)) } "\n" }
+            span.dim { (line.at.strftime("%H:%M:%S%.3f")) " " (line.stream) } " " (line.text) "\n"
+        }
+    });
+    let lines: Vec<Markup> = lines.collect();
+    let name = job.job_name.as_str();
+    html! {
+        section.card aria-labelledby="output-title" {
+            div.title {
+                h2 #output-title { (lang.output()) " · " (lang.item()) " " (number) }
+                span.grow {}
+                a.button href=(cx.with(&[("output", "")])) { (lang.close()) }
+            }
+            @if lines.is_empty() { p.dim { (lang.no_output()) } }
+            @else {
+                @if output.has_earlier {
+                    p.dim { (lang.earlier_lines()) " " code { "ejob logs " (name) " --item " (number) } }
+                }
+                pre.scroll tabindex="0" { code { @for line in &lines { (line) } } }
+            }
+        }
+    }
+}
+
 fn item(cx: &Cx<'_>, job: &JobLine, record: &FireRecord) -> Markup {
     let lang = cx.lang();
     let word = record.outcome.as_str();
     html! {
         tr {
-            td.num { (record.item) }
+            td.num {
+                a href=(cx.with(&[("fire", &record.fire.to_string()), ("output", &record.item.to_string())])) {
+                    (record.item)
+                }
+            }
             td {
                 (pill(outcome_class(word), &lang.outcome(word)))
                 @if let Some(source) = record.source { " " span.dim { (lang.source(source.as_str())) } }
@@ -185,7 +237,7 @@ fn item(cx: &Cx<'_>, job: &JobLine, record: &FireRecord) -> Markup {
             td.nowrap {
                 @if let Some(length) = between(record.began, record.ended) { (cx.length(length)) }
             }
-            td.text { (record.reason.as_deref().unwrap_or_default()) }
+            td.text { (reason_of_outcome(cx, word, record.reason.as_deref())) }
         }
     }
 }

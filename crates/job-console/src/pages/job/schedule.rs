@@ -3,10 +3,10 @@
 use coordination::shortened;
 use jiff::SignedDuration;
 use maud::{Markup, html};
-use operations::{JobSnapshot, next_fires, schedule_of};
+use operations::{JobSnapshot, schedule_of};
 
 use crate::pages::cx::Cx;
-use crate::pages::widgets::{Column, empty, live_table};
+use crate::pages::widgets::{Column, empty, live_table, translated};
 
 /// Number of next fires.
 const FIRES: usize = 50;
@@ -26,7 +26,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
     let facts = html! {
         @if let Some(exclusion) = exclusion {
             p.warn {
-                (lang.excluded()) (exclusion.reason)
+                (lang.excluded()) (lang.colon()) (exclusion.reason)
                 @if let Some(until) = exclusion.until {
                     " " (lang.until()) " " (cx.time(until, config.time_zone.as_deref()))
                 }
@@ -35,7 +35,9 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
         dl.facts {
             dt { (lang.cron()) } dd { code { (cron) } }
             @if let Some(schedule) = &schedule {
-                dt { (lang.in_words()) } dd lang="en" { (schedule.description()) }
+                @let words = schedule.description();
+                dt { (lang.in_words()) }
+                dd { (translated(cx, None, lang.description_of_schedule(&words), &words)) }
             }
             dt { (lang.zone()) } dd { (config.time_zone.as_deref().unwrap_or("UTC")) }
             @if let Some(days) = &config.excluded_days { dt { (lang.excluded_days()) } dd { code { (days) } } }
@@ -56,7 +58,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
         div.cols {
             section.card aria-labelledby="upcoming-title" {
                 h2 #upcoming-title { (lang.next_fires()) }
-                (fires(cx, config))
+                (fires(cx, job, config))
             }
             aside.stack aria-label=(lang.schedule()) {
                 section.card aria-labelledby="schedule-title" {
@@ -68,9 +70,9 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
     }
 }
 
-fn fires(cx: &Cx<'_>, config: &coordination::JobConfig) -> Markup {
+fn fires(cx: &Cx<'_>, job: &JobSnapshot, config: &coordination::JobConfig) -> Markup {
     let lang = cx.lang();
-    let fires = next_fires(config, cx.now, FIRES).unwrap_or_default();
+    let fires = job.next_fires(cx.now, FIRES).unwrap_or_default();
     let zone = config.time_zone.as_deref();
     let rows = fires.iter().map(|fire| {
         let id = format!("n-{}", fire.as_second());

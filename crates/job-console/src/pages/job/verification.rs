@@ -5,12 +5,15 @@ use job_history::{Error, History, JudgedFire, UnjudgedPeriod, Verdict, Verificat
 use maud::{Markup, html};
 use operations::{JobLine, JobSnapshot};
 
+use crate::api::verdicts;
 use crate::pages::cx::Cx;
 use crate::pages::history::{Dropped, Past};
 use crate::pages::query::Address;
 use crate::pages::shell::choice;
 use crate::pages::timeline::{control_time, time};
-use crate::pages::widgets::{empty, history_fault, history_gap, instance, outcome_class, pill};
+use crate::pages::widgets::{
+    empty, history_fault, history_gap, instance, outcome_class, pill, translated,
+};
 use crate::problem::Answer;
 
 /// Maximum number of listed fires.
@@ -51,9 +54,8 @@ fn query_of(address: &Address, now: Timestamp) -> Answer<Option<VerifyQuery>> {
     let Some(from) = time(address, "from")? else { return Ok(None) };
     let until = time(address, "until")?.unwrap_or(now);
     let query = VerifyQuery::new(from, until).limit(ROWS);
-    let verdict = address.value("verdict").and_then(Verdict::of_word);
-    Ok(Some(match verdict {
-        Some(verdict) => query.verdicts([verdict]),
+    Ok(Some(match address.value("verdict") {
+        Some(words) => query.verdicts(verdicts(words)?),
         None => query,
     }))
 }
@@ -73,6 +75,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
         | Past::Day { .. }
         | Past::Jobs(_)
         | Past::Timeline(_)
+        | Past::Audited(_)
         | Past::Unasked => html! {},
     };
     html! {
@@ -122,7 +125,7 @@ fn found_markup(cx: &Cx<'_>, job: &JobLine, found: &Verification) -> Markup {
         @for UnjudgedPeriod { from, until, reason, .. } in &found.unjudged {
             p.why {
                 b { (lang.not_judged()) } " " (cx.when(*from, job.time_zone.as_deref())) " – "
-                (cx.when(*until, job.time_zone.as_deref())) ": " span lang="en" { (reason) }
+                (cx.when(*until, job.time_zone.as_deref())) (lang.colon()) (translated(cx, None, lang.reason_of_verdict(None, reason), reason))
             }
         }
         (history_gap(cx, Dropped::among(&found.drops)))
@@ -178,7 +181,12 @@ fn row(cx: &Cx<'_>, job: &JobLine, fire: &JudgedFire) -> Markup {
                     (instance(cx, id.as_str()))
                 }
             }
-            td.text lang="en" { (fire.reason.as_deref().unwrap_or_default()) }
+            td.text {
+                @if let Some(reason) = &fire.reason {
+                    @let outcome = record.map(|record| record.outcome.as_str());
+                    (translated(cx, None, lang.reason_of_verdict(outcome, reason), reason))
+                }
+            }
         }
     }
 }

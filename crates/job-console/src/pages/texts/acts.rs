@@ -128,6 +128,13 @@ impl Lang {
             (Self::Chinese, "trigger") => "请求运行".to_owned(),
             (Self::Chinese, "update configuration") => "更改配置".to_owned(),
             (Self::Chinese, "shutdown") => "关闭".to_owned(),
+            (Self::Chinese, "disable items") => "禁用分片".to_owned(),
+            (Self::Chinese, "enable items") => "启用分片".to_owned(),
+            (Self::Chinese, "create job") => "创建作业".to_owned(),
+            (Self::Chinese, "remove job") => "移除作业".to_owned(),
+            (Self::Chinese, "fix") => "修复".to_owned(),
+            (Self::Chinese, "import") => "导入".to_owned(),
+            (Self::Chinese, "expired") => "过期".to_owned(),
             (Self::Chinese, act) => self.act_title(act),
         }
     }

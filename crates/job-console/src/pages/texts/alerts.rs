@@ -2,6 +2,8 @@
 
 use job_watch::{ConditionKind, Severity};
 
+use super::effects::HELD;
+use super::patterns::{Patterns, sentences};
 use crate::alerts::Standing;
 use crate::pages::locale::{Lang, messages};
 
@@ -38,7 +40,76 @@ messages! {
     length_of_silence() "For" | "时长";
 }
 
+/// Sentences of the crate `job-watch` about expectations that do not hold, or are not judged.
+const REASONS: &Patterns = &[
+    ("the namespace has no job of this name", "命名空间中没有此名称的作业"),
+    ("the job does not exist", "作业不存在"),
+    ("the configuration cannot be read: {}", "配置无法读取：{0}"),
+    ("the job has no configuration", "作业没有配置"),
+    ("the job has no schedule, and runs on request only", "作业没有调度，只按请求运行"),
+    ("{} of at least {} instances are alive", "应有至少 {1} 个存活实例，现有 {0} 个"),
+    (
+        "all servers are paused, and no item starts until one is resumed: {}",
+        "所有服务器均已暂停，恢复之前没有分片启动：{0*}",
+    ),
+    ("no instance is available: {}", "没有可用的实例：{0*}"),
+    ("the job is PAUSED", "作业已暂停"),
+    ("the job is DISABLED", "作业已禁用"),
+    (
+        "all items are disabled, or their servers are paused or disabled",
+        "所有分片已禁用，或其服务器已暂停或禁用",
+    ),
+    (
+        "runs are not recorded, because monitor_execution is false",
+        "未记录运行，因为 monitor_execution 为 false",
+    ),
+    ("item {} has no record; Java instances write none", "分片 {0} 没有记录；Java 实例不写记录"),
+    ("the record of item {} cannot be read", "分片 {0} 的记录无法读取"),
+    ("{} is not known to write records, as a Java instance", "{0*}可能是不写记录的 Java 实例"),
+    (
+        "a Java instance was alive after the last record of item {}",
+        "在分片 {0} 的最后记录之后有 Java 实例存活",
+    ),
+    (
+        "{} has not begun for the fire of {}; it was due by {}",
+        "{0*}尚未开始 {1} 的触发；最晚应在 {2} 开始",
+    ),
+    ("{} is late", "{0*}延迟"),
+    ("{} last succeeded at {}, over {} ago", "{0*}上次成功于 {1}，已超过 {2}"),
+    ("{} has no known success within {}", "{0*}在 {1} 内没有已知的成功"),
+    ("item {} runs on {} since {}, longer than {}", "分片 {0} 自 {2} 起在 {1} 上运行，超过 {3}"),
+    ("item {} runs since {}, longer than {}", "分片 {0} 自 {1} 起运行，超过 {2}"),
+    ("the last {} runs of {} failed: {}", "{1*}最近 {0} 次运行失败：{2}"),
+    ("the last {} runs of {} failed", "{1*}最近 {0} 次运行失败"),
+    (
+        "the last runs of items {} and {} more failed: {}",
+        "分片 {0} 和另外 {1} 个的上次运行失败：{2}",
+    ),
+    ("the last runs of items {} and {} more failed", "分片 {0} 和另外 {1} 个的上次运行失败"),
+    ("the last runs of items {} failed: {}", "分片 {0} 的上次运行失败：{1}"),
+    ("the last runs of items {} failed", "分片 {0} 的上次运行失败"),
+    ("and 1 more item", "另有 1 个分片"),
+    ("and {} more items", "另有 {0} 个分片"),
+];
+
+/// Closed texts within the sentences. Those of servers are in [`HELD`].
+const PARTS: &Patterns = &[
+    ("item {} (no owner)", "分片 {0}（没有所有者）"),
+    ("item {} (owner {}, which is gone)", "分片 {0}（所有者 {1} 已离开）"),
+    ("item {} (owner {})", "分片 {0}（所有者 {1}）"),
+];
+
 impl Lang {
+    /// Returns why an expectation does not hold, or is not judged, in Chinese. `None` for other
+    /// languages, and for texts that are not of the closed set.
+    pub(crate) fn reason_of_expectation(self, text: &str) -> Option<String> {
+        if self == Self::English {
+            return None;
+        }
+        let parts = [PARTS, HELD].concat();
+        sentences(text, REASONS, &parts)
+    }
+
     pub(crate) fn standing(self, state: Standing) -> String {
         match state {
             Standing::Violated => self.pick("violated", "违反"),
@@ -72,6 +143,58 @@ impl Lang {
             Severity::Info => self.pick("info", "提示"),
             Severity::Warning => self.pick("warning", "警告"),
             Severity::Critical => self.pick("critical", "严重"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use coordination::JobName;
+    use jiff::Timestamp;
+    use job_watch::{Memory, Seen, WatchFile, evaluate};
+    use operations::JobSnapshot;
+
+    use super::*;
+
+    fn translated(text: &str) -> String {
+        Lang::Chinese.reason_of_expectation(text).unwrap_or_else(|| panic!("{text}"))
+    }
+
+    #[test]
+    fn each_reason_has_a_chinese_text() {
+        for (english, chinese) in REASONS {
+            let item = "item 3 (owner 10.0.0.1@-@7, which is gone)";
+            let text = english.replace("{}", item);
+            let shown = translated(&text);
+            let first: String = chinese.split('{').next().unwrap_or_default().to_owned();
+            assert!(shown.starts_with(&first), "{text}: {shown}");
+        }
+        let text =
+            "item 3 (owner a) has not begun for the fire of b; it was due by c; and 2 more items";
+        let expected = "分片 3（所有者 a）尚未开始 b 的触发；最晚应在 c 开始；另有 2 个分片";
+        assert_eq!(translated(text), expected);
+        let text = "the last 3 runs of item 0 (no owner) failed: the job does not exist; boom";
+        let expected = "分片 0（没有所有者）最近 3 次运行失败：the job does not exist; boom";
+        assert_eq!(translated(text), expected);
+    }
+
+    #[test]
+    fn each_condition_has_chinese_texts() {
+        let file = "[[expect]]\njob = \"report\"\nlate_after = \"1h\"\nmust_succeed_within = \"1h\"\n\
+                    at_most = \"1h\"\nfailures = 1\ninstances_at_least = 1\n";
+        let expectations = WatchFile::parse(file).unwrap().expectations_of("report");
+        let nothing = JobSnapshot::of_nodes(&JobName::new("report").unwrap(), Vec::new());
+        let memory = Memory::default();
+        let seen = Seen::new(Some(&nothing), &memory);
+        let found = evaluate(&expectations, seen, Timestamp::UNIX_EPOCH);
+        let judged: BTreeSet<_> = found.iter().map(|one| one.expectation).collect();
+        assert_eq!(judged, BTreeSet::from(ConditionKind::ALL), "the file has all conditions");
+        for one in found {
+            translated(one.state.why().expect("the job does not exist"));
+            let kind = one.expectation;
+            assert_ne!(Lang::Chinese.expectation_of(kind), kind.as_str());
         }
     }
 }

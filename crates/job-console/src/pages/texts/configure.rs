@@ -3,8 +3,29 @@
 use crate::pages::locale::{Lang, messages};
 
 messages! {
+    entry_of_job_file() "Entry of a job file (TOML)" | "作业文件中的条目（TOML）";
+    entry_hint()
+        "A job file with this entry declares the same configuration. The work of the job, and settings that only Java instances use, are not part of it."
+        | "含有此条目的作业文件声明相同的配置。作业的工作内容以及仅供 Java 实例使用的设置不在其中。";
+    copy() "Copy" | "复制";
+    copied() "Copied" | "已复制";
     change_configuration() "Change configuration" | "更改配置";
     restore_configuration() "Restore a former configuration" | "恢复历史配置";
+    create_job() "Create a job" | "创建作业";
+    create_hint()
+        "Processes that offer the template run the job. Nothing is written before you have seen the configuration and confirmed it."
+        | "提供该模板的进程将运行此作业。在您查看并确认配置之前不会写入任何内容。";
+    confirm_creation()
+        "The job is stored with this configuration, and runs as soon as a process offers the template."
+        | "将以此配置存储作业；有进程提供该模板时即开始运行。";
+    template() "Template" | "模板";
+    label_hint()
+        "Optional: processes with other labels do not join the job."
+        | "可选：使用其他标签的进程不会加入作业。";
+    show_configuration() "Show the configuration" | "查看配置";
+    other_fields_by_default()
+        "All other fields have their default values."
+        | "其他字段均为默认值。";
     edit_hint()
         "Nothing is written before you have seen the changes and confirmed them."
         | "在您查看并确认更改之前不会写入任何内容。";
@@ -78,9 +99,15 @@ impl Lang {
             "server_ttl" => {
                 self.pick("Remove servers without instances after", "无实例服务器的移除时间")
             }
+            "cluster_concurrency" => {
+                self.pick("Runs at the same time in the cluster", "集群中同时运行数")
+            }
+            "start_rate" => self
+                .pick("Runs that begin in a period in the cluster", "集群中一段时间内启动的运行数"),
             "catch_up" => self.pick("Catch up missed fires", "补跑漏掉的触发"),
             "static_sharding" => self.pick("Items stay with their owners", "静态分片"),
             "strategy" => self.pick("Sharding strategy", "分片策略"),
+            "placement" => self.pick("Placement rules", "放置规则"),
             "description" => self.pick("Description", "描述"),
             "disabled" => self.pick("Disable servers when they join", "服务器加入时禁用"),
             "overwrite" => self.pick(

@@ -1,24 +1,26 @@
 //! Chinese texts of the effects of operations, of servers that are held back, and of findings. The
 //! crate `operations` writes them in English. Reasons of operators stay as written.
 
+use coordination::AuditRecord;
 use operations::FindingCode;
 
-use super::patterns::filled;
+use super::patterns::{Patterns, sentences};
 use crate::pages::locale::Lang;
 
 /// Targets of changes, by patterns as those of events.
-const TARGETS: &[(&str, &str)] = &[
+const TARGETS: &Patterns = &[
     ("server {}", "服务器 {0}"),
     ("remaining servers", "其余服务器"),
     ("instance {}", "实例 {0}"),
     ("items {} and later", "分片 {0} 及之后"),
     ("item {}", "分片 {0}"),
     ("configuration", "配置"),
+    ("all items", "所有分片"),
     ("job", "作业"),
 ];
 
 /// Effects of changes, and reasons why a target is left alone.
-const EFFECTS: &[(&str, &str)] = &[
+const EFFECTS: &Patterns = &[
     ("enabled; it was disabled", "启用；之前为禁用"),
     ("enabled; it was paused", "启用；之前为暂停"),
     ("disabled; it was enabled", "禁用；之前为启用"),
@@ -55,15 +57,59 @@ const EFFECTS: &[(&str, &str)] = &[
     ("no instance of the job lives there", "其上没有该作业的存活实例"),
     ("asked to run now", "请求立即运行"),
     ("asked to run now, with a parameter", "请求立即运行，带参数"),
+    ("it waits until a server is enabled: {}", "在启用服务器之前等待：{0*}"),
+    ("it waits until a server is resumed: {}", "在恢复服务器之前等待：{0*}"),
+    ("items {} wait until it is resumed: {}", "分片 {0} 在恢复之前等待：{1*}"),
+    (
+        "asked to run its items; it is busy, and a busy Java instance drops the request",
+        "请求运行其分片；它正忙，而忙碌的 Java 实例会丢弃请求",
+    ),
     ("a run of it is in progress", "正在运行"),
+    ("no run is unfinished", "没有未完成的运行"),
+    ("no run for the fire of {} is unfinished", "{0} 的触发没有未完成的运行"),
+    ("it does not run", "未在运行"),
+    (
+        "run for the fire of {}, token {}, is cancelled on {}",
+        "取消 {0} 的触发在 {2} 上的运行，令牌 {1}",
+    ),
+    (
+        "orphaned run for the fire of {}, token {}, is ended by the leader",
+        "{0} 的触发的孤立运行由主节点结束，令牌 {1}",
+    ),
+    ("its run has ended meanwhile", "其运行已在此期间结束"),
+    ("{} has cancelled its run already: {}", "{0} 已取消其运行：{1}"),
+    ("it has an earlier request that it has not seen yet", "它有一个尚未看到的更早请求"),
+    (
+        "it is not available: its server is disabled, or it is leaving",
+        "不可用：其服务器已禁用，或它正在离开",
+    ),
     ("no instance is alive to run it", "没有存活的实例可以运行"),
     ("asked to run its items", "请求运行其分片"),
     ("it is as wanted already", "已符合要求"),
     ("not tried, as the registry did not answer", "未尝试，因为注册中心没有响应"),
+    ("repaired", "已修复"),
+    ("created from the template {}, label {}", "由模板 {0} 创建，标签 {1}"),
+    ("created from the template {}", "由模板 {0} 创建"),
+];
+
+/// Reasons for the owners of items.
+const PLACEMENT: &Patterns = &[
+    ("no instance may own it", "没有实例可以拥有它"),
+    ("pinned to {}", "固定于 {0}"),
+    ("no available instance has {}", "没有可用实例满足 {0}"),
+    ("kept where it was", "保持原处"),
+    ("first owner", "首个所有者"),
+    ("moved: its owner is not available", "移动：所有者不可用"),
+    ("moved: {} is required", "移动：要求 {0}"),
+    ("moved: {} is preferred", "移动：优先 {0}"),
+    ("moved: zone {} is full", "移动：可用区 {0} 已满"),
+    ("moved: an instance joined", "移动：有实例加入"),
+    ("moved: its owner is above its share", "移动：所有者超出其份额"),
+    ("the job would have fewer items", "作业的分片将减少"),
 ];
 
 /// Servers and items that are held back, with the recorded change.
-const HELD: &[(&str, &str)] = &[
+pub(super) const HELD: &Patterns = &[
     ("server {} is paused (pause by {} at {}: {})", "服务器 {0} 已暂停（{1} 于 {2} 暂停：{3}）"),
     (
         "server {} is disabled (disable by {} at {}: {})",
@@ -74,15 +120,31 @@ const HELD: &[(&str, &str)] = &[
     ("server {} is disabled", "服务器 {0} 已禁用"),
     ("server {} has no record", "服务器 {0} 没有记录"),
     ("{} is leaving", "{0} 正在离开"),
+    ("{} does not meet {}, which the placement rules require", "{0} 不满足放置规则要求的 {1}"),
     ("disable items by {} at {}: {}", "{0} 于 {1} 禁用：{2}"),
 ];
 
-fn translated(lang: Lang, patterns: &[(&str, &str)], text: &str) -> Option<String> {
+/// Steps of the transactions of repairs. The nodes in them are paths.
+const STEPS: &Patterns = &[
+    ("go on only if {} is absent", "仅当 {0} 不存在时继续"),
+    ("go on only if {} is {}", "仅当 {0} 为 {1} 时继续"),
+    ("create {}", "创建 {0}"),
+    ("remove {} ({})", "移除 {0}（{1}）"),
+    ("seal the node of {} for its removal", "封存 {0} 的节点以便移除"),
+    ("make server {} enabled", "将服务器 {0} 设为启用"),
+    ("make server {} paused", "将服务器 {0} 设为暂停"),
+    ("make server {} disabled", "将服务器 {0} 设为禁用"),
+    ("ask {} to run now", "请求 {0} 立即运行"),
+    ("set the last fire of item {} back to {}", "将分片 {0} 的上次触发设回 {1}"),
+    ("clear the last fire of item {}", "清除分片 {0} 的上次触发"),
+    ("store the class {} in the root node", "在根节点中存储类 {0}"),
+    ("record author and reason", "记录操作人和原因"),
+];
+
+fn translated(lang: Lang, patterns: &Patterns, text: &str) -> Option<String> {
     match lang {
         Lang::English => None,
-        Lang::Chinese => {
-            patterns.iter().find_map(|(english, chinese)| filled(english, chinese, text, &[]))
-        }
+        Lang::Chinese => sentences(text, patterns, HELD),
     }
 }
 
@@ -90,6 +152,23 @@ impl Lang {
     /// Returns the target of a change in the language.
     pub(crate) fn target_of_change(self, text: &str) -> String {
         translated(self, TARGETS, text).unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Returns the reason for the owner of an item in the language.
+    pub(crate) fn placement_reason(self, text: &str) -> String {
+        translated(self, PLACEMENT, text).unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Returns the targets of an audit record in the language. Names of jobs and nodes stay.
+    pub(crate) fn audited_targets(self, text: &str) -> String {
+        let targets = text.split(AuditRecord::SEPARATOR);
+        let targets: Vec<_> = targets.map(|one| self.target_of_change(one)).collect();
+        targets.join(&self.pick(AuditRecord::SEPARATOR, "、"))
+    }
+
+    /// Returns a step of a repair in Chinese, as [`effect_of_change`](Self::effect_of_change).
+    pub(crate) fn step_of_repair(self, text: &str) -> Option<String> {
+        translated(self, STEPS, text)
     }
 
     /// Returns the effect of a change, or why there is none, in Chinese. `None` for other
@@ -155,12 +234,15 @@ mod tests {
             (TARGETS, Lang::target_of_change as fn(Lang, &str) -> String),
             (EFFECTS, |lang, text| lang.effect_of_change(text).unwrap_or_default()),
             (HELD, Lang::held_back),
+            (STEPS, |lang, text| lang.step_of_repair(text).unwrap_or_default()),
         ] {
             for (english, chinese) in patterns {
                 let (mut text, mut expected) = ((*english).to_owned(), (*chinese).to_owned());
                 for n in 0..english.matches("{}").count() {
                     text = text.replacen("{}", &format!("text-{n}"), 1);
-                    expected = expected.replace(&format!("{{{n}}}"), &format!("text-{n}"));
+                    for place in [format!("{{{n}}}"), format!("{{{n}*}}")] {
+                        expected = expected.replace(&place, &format!("text-{n}"));
+                    }
                 }
                 assert_eq!(shown(Lang::Chinese, &text), expected, "an earlier pattern matches");
                 assert!(!expected.contains('{'), "{expected}");
@@ -174,6 +256,32 @@ mod tests {
     fn each_finding_has_a_chinese_kind() {
         for code in FindingCode::ALL {
             assert!(Lang::Chinese.finding_kind(*code).is_some(), "{code}");
+        }
+    }
+
+    #[test]
+    fn texts_of_the_audit_are_translated_in_their_parts() {
+        let zh = Lang::Chinese;
+        let targets = "server 10.0.0.1, item 3, all items, configuration, report, …";
+        let expected = "服务器 10.0.0.1、分片 3、所有分片、配置、report、…";
+        assert_eq!(zh.audited_targets(targets), expected);
+        assert_eq!(Lang::English.audited_targets(targets), targets);
+        for (text, expected) in [
+            ("paused", Some("暂停")),
+            (
+                "enabled; it was paused; disabled; it was enabled",
+                Some("启用；之前为暂停；禁用；之前为启用"),
+            ),
+            (
+                "asked to run now; it waits until a server is resumed: server a is paused (pause \
+                 by anna at noon: release); server b is paused",
+                Some(
+                    "请求立即运行；在恢复服务器之前等待：服务器 a 已暂停（anna 于 noon 暂停：release）；服务器 b 已暂停",
+                ),
+            ),
+            ("cron: \"a\" -> \"b\"", None),
+        ] {
+            assert_eq!(zh.effect_of_change(text).as_deref(), expected, "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Chinese texts of events. The history has the English sentences that
 //! [`JobEvent`](coordination::JobEvent) writes. Texts of jobs and of other systems stay as written.
 
-use super::patterns::filled;
+use super::patterns::{Patterns, filled, sentences};
 use crate::pages::locale::Lang;
 
 /// Sentences by the kind of event: the English pattern, in which `{}` stands for any text, and the
@@ -99,7 +99,7 @@ const SENTENCES: &[(&str, &str, &str)] = &[
 ];
 
 /// Closed texts within sentences, by patterns as those of [`SENTENCES`].
-const PARTS: &[(&str, &str)] = &[
+pub(super) const PARTS: &Patterns = &[
     ("1 scheduled fire was not run: {}", "1 次计划触发未运行：{0}"),
     ("scheduled fires were not run: {} to before {}", "计划触发未运行：{0} 至 {1} 之前"),
     ("{} scheduled fires were not run: {} to before {}", "{0} 次计划触发未运行：{1} 至 {2} 之前"),
@@ -140,6 +140,26 @@ const PARTS: &[(&str, &str)] = &[
     ("resharding was requested", "已请求重新分片"),
     ("no items are assigned yet", "尚未分配分片"),
     ("owners differ from the assignment", "所有者与分配不一致"),
+    ("pending items can move", "待移动的分片可以移动"),
+    ("the placement rules or attributes changed", "放置规则或属性已变化"),
+];
+
+/// Reasons of outcomes in the history.
+const OF_OUTCOMES: &Patterns = &[
+    (
+        "the holder {} is gone; another instance takes the run over",
+        "持有者 {0} 已离开，其他实例将接管该运行",
+    ),
+    ("the holder {} is gone; the run is not taken over", "持有者 {0} 已离开，该运行不会被接管"),
+    (
+        "the item was still running; a later run of source MISFIRE stands for it",
+        "该分片仍在运行，由之后来源为 MISFIRE 的运行代替",
+    ),
+    (
+        "no instance lived, or none could reach the registry",
+        "没有存活的实例，或没有实例能访问注册中心",
+    ),
+    ("cancelled by {}: {}", "{0} 取消：{1}"),
 ];
 
 impl Lang {
@@ -153,6 +173,18 @@ impl Lang {
                 .find_map(|(_, english, chinese)| filled(english, chinese, text, PARTS)),
         };
         shown.unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Returns the reason of an outcome in Chinese. `None` for other languages, and for the texts
+    /// of failures, which jobs write.
+    pub(crate) fn reason_of_outcome(self, outcome: &str, text: &str) -> Option<String> {
+        let patterns = match (self, outcome) {
+            (Self::English, _) => return None,
+            (_, "missed") => PARTS,
+            (_, "misfired" | "gap" | "orphaned" | "interrupted" | "cancelled") => OF_OUTCOMES,
+            _ => return None,
+        };
+        sentences(text, patterns, PARTS)
     }
 }
 
@@ -210,6 +242,8 @@ mod tests {
             resharded(2, 3, "no items are assigned yet"),
             resharded(0, 3, "owners differ from the assignment"),
             resharded(30, 3, "owners differ from the assignment"),
+            resharded(1, 3, "pending items can move"),
+            resharded(1, 3, "the placement rules or attributes changed"),
             JobEvent::Cancelled {
                 item,
                 fire,

@@ -149,6 +149,12 @@ messages! {
     last_end() "Last end" | "上次结束";
     outcome_title() "Outcome" | "结果";
     failure() "Failure" | "失败原因";
+    output() "Output" | "输出";
+    show_output() "Show" | "查看";
+    no_output() "The run has no output in the history: it wrote none, or its worker keeps none." | "历史中没有该运行的输出：它没有写出任何内容，或者其工作进程不保留输出。";
+    earlier_lines() "Earlier lines:" | "更早的行：";
+    attempt(n: u32) "attempt {n}" | "第 {n} 次尝试";
+    progress() "Progress" | "进度";
     schedule() "Schedule" | "调度";
     label() "Label" | "标签";
     filter() "Filter" | "筛选";
@@ -201,6 +207,10 @@ messages! {
     ephemeral() "ephemeral" | "临时";
     unreadable() "unreadable" | "无法读取";
     unknown_node() "unknown" | "未知";
+    folder() "folder" | "目录";
+    root_of_job() "root of the job" | "作业的根节点";
+    of_session() "of session" | "属于会话";
+    written() "Written" | "写入时间";
     no_data() "empty" | "空";
 
     // The page of a job.
@@ -234,6 +244,7 @@ messages! {
     by(who: &str) "by {who}" | "操作人 {who}";
     runs_since() "runs the item since" | "运行该分片，自";
     owner_gone() "The owner of the item is gone:" | "该分片的所有者已离开：";
+    rate_reached(rate: &str) "The job has reached its start rate ({rate}); the next run may begin at" | "该作业已达到启动速率（{rate}）；下一次运行最早启动于";
     waits_for_fire() "No problem found; the next fire is at" | "未发现问题；下次触发于";
     failover_on() "failover on" | "已开启失效转移";
     leader_is() "Leader is" | "主节点为";
@@ -249,7 +260,7 @@ messages! {
     zone() "Time zone" | "时区";
     excluded_days() "Excluded days" | "排除日";
     excluded_times() "Excluded times" | "排除时段";
-    excluded() "Excluded: " | "已排除：";
+    excluded() "Excluded" | "已排除";
     not_before() "Not before" | "不早于";
     not_after() "Not after" | "不晚于";
     repeated_hour() "Repeated hour" | "重复的时段";
@@ -268,6 +279,8 @@ messages! {
     strategy() "Strategy" | "策略";
     as_now() "as now" | "保持现状";
     other_count() "Number of items" | "分片数";
+    placement_rules() "Placement rules" | "放置规则";
+    needs_label(condition: &str) "excluded: {condition} is required" | "已排除：要求 {condition}";
     compute() "Compute" | "计算";
     no_instance_left()
         "No instance would be available: items keep their owners, and none of them runs."
@@ -287,6 +300,7 @@ messages! {
     doctor_hint()
         "Findings of the diagnosis of all jobs. A repair is one guarded transaction."
         | "对所有作业的诊断结果。每项修复是一个受保护的事务。";
+    audit_of_history() "Earlier changes, and those of removed jobs, come from the history." | "更早的更改以及已移除作业的更改来自历史。";
     audit_hint()
         "The last 32 changes of each job by this console and by ejob, with author and reason."
         | "每个作业最近 32 次由控制台或 ejob 所做的更改，含操作人和原因。";
@@ -306,6 +320,7 @@ messages! {
     disabled_item(item: u32) "item {item} is disabled" | "分片 {item} 已禁用";
     counted_item(item: u32) "item {item} is counted for callbacks" | "分片 {item} 已计入回调";
     record_of(item: u32) "ledger record of item {item}" | "分片 {item} 的账本记录";
+    progress_of(item: u32) "progress of item {item}" | "分片 {item} 的进度";
     checkpoint_of(item: u32) "checkpoint of item {item}" | "分片 {item} 的检查点";
 }
 
@@ -357,6 +372,7 @@ impl crate::pages::locale::Lang {
 }
 
 counts! {
+    n_left_out(n) "1 line left out", "{n} lines left out" | "略去 {n} 行";
     n_items(n) "1 item", "{n} items" | "{n} 个分片";
     n_instances(n) "1 instance", "{n} instances" | "{n} 个实例";
     n_running(n) "1 running", "{n} running" | "{n} 个运行中";

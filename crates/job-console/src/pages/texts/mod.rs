@@ -2,16 +2,19 @@
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
 //! changed configurations · `alerts`, `timeline`, `transfer`, `verification` those of these pages ·
-//! `events` and `effects` the sentences of other crates, by `patterns` · this file the words of
-//! states and kinds.
+//! `events`, `effects`, `findings` and `schedule` the sentences of other crates, by `patterns` ·
+//! this file the words of states and kinds.
 
 mod acts;
 mod alerts;
 mod configure;
 mod effects;
 mod events;
+mod findings;
 mod messages;
 mod patterns;
+mod schedule;
+mod sign_in;
 mod timeline;
 mod transfer;
 mod verification;
@@ -65,19 +68,31 @@ impl Lang {
                 "Missed unless an instance is available before:",
                 "若此前没有可用的实例，将错过：",
             ),
+            FireNeed::ItemEnabled => self.pick(
+                "Missed unless the item is enabled before:",
+                "若此前没有启用该分片，将错过：",
+            ),
             _ => format!("{need}:"),
         }
     }
 
     /// Returns the sentence about an outage: a number of fires, if it is known, of some items.
     pub(crate) fn fires_not_run(self, count: Option<u32>, items: usize) -> String {
+        let of_items = match items {
+            1 => "1 item".to_owned(),
+            _ => format!("{items} items"),
+        };
         match count {
+            Some(1) => self.pick(
+                &format!("Outage: 1 fire of {of_items} was not run"),
+                &format!("中断：{items} 个分片各有 1 次触发没有运行"),
+            ),
             Some(n) => self.pick(
-                &format!("Outage: {n} fires of {items} items were not run"),
+                &format!("Outage: {n} fires of {of_items} were not run"),
                 &format!("中断：{items} 个分片各有 {n} 次触发没有运行"),
             ),
             None => self.pick(
-                &format!("Outage: fires of {items} items were not run"),
+                &format!("Outage: fires of {of_items} were not run"),
                 &format!("中断：{items} 个分片有触发没有运行"),
             ),
         }
@@ -248,13 +263,18 @@ impl Lang {
             NodeKind::Request => self.pick("counter of requests to reshard", "重新分片请求计数"),
             NodeKind::Assignment => self.pick("assignment record", "分配记录"),
             NodeKind::Draining(_) => self.pick("the instance is leaving", "实例正在离开"),
+            NodeKind::Waiting(_) => self.pick("runs that wait for a place", "等待名额的运行"),
+            NodeKind::Permit(_) => self.pick("permit of a run", "运行许可"),
+            NodeKind::Starts => self.pick("last starts of the job", "作业最近的启动"),
             NodeKind::Name(_) => self.pick("stable name of an instance", "实例的稳定名称"),
             NodeKind::TriggerRequest(_) => self.pick("request to run now", "立即运行请求"),
             NodeKind::Once => {
                 self.pick("calls of once-per-cluster callbacks", "集群单次回调的调用")
             }
             NodeKind::Checkpoint(item) => self.checkpoint_of(item.index()),
+            NodeKind::Progress(item) => self.progress_of(item.index()),
             NodeKind::Audit => self.pick("last audited changes", "最近的审计变更"),
+            NodeKind::Backfills => self.pick("backfills", "补跑"),
             NodeKind::FormerConfigs => self.pick("former configurations", "历史配置"),
             NodeKind::Template => self.pick("template of the job", "作业模板"),
             _ => self.unknown_node(),

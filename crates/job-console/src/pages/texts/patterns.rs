@@ -3,12 +3,7 @@
 
 /// Returns a Chinese pattern with the texts of the English one, if that matches. A text at a place
 /// with a star is itself translated by `parts`.
-pub(super) fn filled(
-    english: &str,
-    chinese: &str,
-    text: &str,
-    parts: &[(&str, &str)],
-) -> Option<String> {
+pub(super) fn filled(english: &str, chinese: &str, text: &str, parts: &Patterns) -> Option<String> {
     let texts = matched(english, text)?;
     // A text that itself has the sign of a place must not be replaced again.
     let mut shown = String::new();
@@ -27,10 +22,39 @@ pub(super) fn filled(
     Some(shown + rest)
 }
 
+/// English patterns with their Chinese ones. The first that matches counts.
+pub(super) type Patterns = [(&'static str, &'static str)];
+
+/// Maximum number of `; ` within one sentence of a list.
+const MAX_WITHIN: usize = 3;
+
+/// Returns the Chinese text of a sentence, or of sentences that are joined by `; `. Returns `None`
+/// if a part of it is unknown.
+pub(super) fn sentences(text: &str, patterns: &Patterns, parts: &Patterns) -> Option<String> {
+    const JOINT: &str = "; ";
+    // A sentence can itself have the joint, so the shortest ones that lead to the end are taken.
+    let pieces: Vec<&str> = text.split(JOINT).collect();
+    let mut known: Vec<Option<String>> = vec![None; pieces.len()];
+    known.push(Some(String::new()));
+    for from in (0..pieces.len()).rev() {
+        let ends = from + 1..=pieces.len().min(from + 1 + MAX_WITHIN);
+        known[from] = ends.into_iter().find_map(|end| {
+            let rest = known[end].clone()?;
+            let one = sentence(&pieces[from..end].join(JOINT), patterns, parts)?;
+            Some(if rest.is_empty() { one } else { format!("{one}；{rest}") })
+        });
+    }
+    let found = known.into_iter().next().flatten();
+    found.or_else(|| sentence(text, patterns, parts))
+}
+
+fn sentence(text: &str, patterns: &Patterns, parts: &Patterns) -> Option<String> {
+    patterns.iter().find_map(|(english, chinese)| filled(english, chinese, text, parts))
+}
+
 /// Returns a closed text in Chinese, or as it is if it is unknown.
-fn part(text: &str, parts: &[(&str, &str)]) -> String {
-    let found = parts.iter().find_map(|(english, chinese)| filled(english, chinese, text, parts));
-    found.unwrap_or_else(|| text.to_owned())
+fn part(text: &str, parts: &Patterns) -> String {
+    sentences(text, parts, parts).unwrap_or_else(|| text.to_owned())
 }
 
 /// Returns the texts in the places of a pattern. Each ends at the first match of what follows.
@@ -48,4 +72,26 @@ fn matched<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
     }
     let is_complete = rest.is_empty() && found.iter().all(|one| !one.is_empty());
     is_complete.then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_sentences_are_translated_together_or_not_at_all() {
+        let patterns: &Patterns =
+            &[("on; it was off", "开；之前为关"), ("on", "开"), ("off: {}", "关：{0}")];
+        for (text, expected) in [
+            ("on", Some("开")),
+            ("on; it was off", Some("开；之前为关")),
+            ("on; it was off; on", Some("开；之前为关；开")),
+            ("off: a; on", Some("关：a；开")),
+            ("off: a; b; c; d; e", Some("关：a; b; c; d; e")),
+            ("on; unknown", None),
+            ("it was off", None),
+        ] {
+            assert_eq!(sentences(text, patterns, &[]).as_deref(), expected, "{text}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use job_history::Verdict;
 
+use super::patterns::{Patterns, sentences};
 use crate::pages::locale::{Lang, messages};
 
 messages! {
@@ -18,7 +19,85 @@ messages! {
     no_such_verdict_hint() "The numbers above count all fires of the period." | "上面的数字统计了该时段的所有触发。";
 }
 
+/// Sentences of the crate `job-history` about verdicts.
+const REASONS: &Patterns = &[
+    ("it was run, but the job had 1 item then", "已运行，但当时作业有 1 个分片"),
+    ("it was run, but the job had {} items then", "已运行，但当时作业有 {0} 个分片"),
+    ("it was run, but the schedule has no fire at this time", "已运行，但调度在此时没有触发"),
+    ("{} is an outcome of a later version", "{0} 是更高版本的结果"),
+    (
+        "the item was still running; its run of {} stands for this fire",
+        "该分片仍在运行，由其 {0} 的运行代替此触发",
+    ),
+    (
+        "the item was still running; the fire waits for the end of that run",
+        "该分片仍在运行，此触发等待该运行结束",
+    ),
+    (
+        "the item was still running, and no later run of the item is recorded",
+        "该分片仍在运行，且没有之后的运行记录",
+    ),
+    (
+        "the code has ended; the history has no proof that the registry recorded it",
+        "代码已结束；历史无法证明注册中心已记录",
+    ),
+    ("{} is gone; its run waits for a takeover", "{0} 已离开，其运行等待接管"),
+    ("it is running on {}", "正在 {0} 上运行"),
+    (
+        "no end of the run on {} is recorded: the registry does not show the run any more",
+        "没有 {0} 上运行的结束记录：注册中心已不显示该运行",
+    ),
+    ("no end of the run on {} is recorded: {}", "没有 {0} 上运行的结束记录：{1*}"),
+    ("an instance missed it: {}", "某实例漏掉了它：{0*}"),
+    (
+        "no instance ran it, as the record of the item in the registry shows",
+        "注册中心中该分片的记录显示没有实例运行它",
+    ),
+    ("no instance ran the fires of this gap", "没有实例运行此空档的触发"),
+    (
+        "no instance lived, or none could reach the registry",
+        "没有存活的实例，或没有实例能访问注册中心",
+    ),
+    ("it is due now", "现在到期"),
+    ("it is younger than a minute: its record may be on its way", "不到一分钟：其记录可能尚未到达"),
+    (
+        "the last fire that the registry has settled is {}, and no reason is on record",
+        "注册中心结算的上次触发为 {0}，没有记录原因",
+    ),
+    ("the last fire that the registry has settled is {}", "注册中心结算的上次触发为 {0}"),
+    ("the item is still running", "该分片仍在运行"),
+    ("now the item is disabled", "现在该分片已禁用"),
+    ("now no instance is alive", "现在没有存活的实例"),
+    ("the history has no record of it", "历史没有其记录"),
+    ("{} records of that time were lost", "该时段丢失了 {0} 条记录"),
+    (
+        "the job is not monitored, so missed fires are not recorded",
+        "作业未启用监控，因此不记录漏掉的触发",
+    ),
+    ("the registry has no record of the item", "注册中心没有该分片的记录"),
+    ("the registry shows later fires of the item", "注册中心显示该分片之后的触发"),
+    ("Java instances record their runs in other tables", "Java 实例将运行记录在其他表中"),
+    (
+        "completed by {} with token {} and by {} with token {}",
+        "由 {0}（令牌 {1}）和 {2}（令牌 {3}）完成",
+    ),
+    ("taken over from {}", "接管自 {0}"),
+    ("the first record of the job in the history is later", "历史中该作业的首条记录晚于此时段"),
+    ("the history has no record of the job", "历史没有该作业的记录"),
+    ("the registry has no configuration of the job", "注册中心没有该作业的配置"),
+];
+
 impl Lang {
+    /// Returns the reason of a verdict in Chinese. `None` for other languages, and for texts that
+    /// are not of the closed set, such as the reason of a failed run.
+    pub(crate) fn reason_of_verdict(self, outcome: Option<&str>, text: &str) -> Option<String> {
+        if self == Self::English {
+            return None;
+        }
+        let of_outcome = outcome.and_then(|outcome| self.reason_of_outcome(outcome, text));
+        of_outcome.or_else(|| sentences(text, REASONS, super::events::PARTS))
+    }
+
     /// Returns a verdict in words.
     pub(crate) fn verdict(self, verdict: Verdict) -> String {
         match verdict {
@@ -29,5 +108,24 @@ impl Lang {
             Verdict::Open => self.pick("open", "未定"),
             _ => verdict.as_str().to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_found() {
+        for (english, chinese) in REASONS {
+            let text = english.replace("{}", "§");
+            let expected: String = chinese.split(['{', '}']).step_by(2).collect();
+            let shown = Lang::Chinese.reason_of_verdict(None, &text);
+            let shown = shown.map(|text| text.replace('§', ""));
+            assert_eq!(shown, Some(expected), "an earlier pattern matches");
+        }
+        let text = "taken over from a; the supplier answered 503";
+        let shown = Lang::Chinese.reason_of_verdict(Some("failed"), text);
+        assert_eq!(shown.as_deref(), Some("接管自 a; the supplier answered 503"));
     }
 }

@@ -80,6 +80,8 @@ pub(crate) struct Entry {
     pub(super) instance: Option<String>,
     /// Author of a change.
     pub(super) who: Option<String>,
+    /// Operation and targets of a change.
+    pub(super) change: Option<(String, String)>,
     pub(super) text: String,
 }
 
@@ -156,6 +158,7 @@ fn of_event(event: EventRecord) -> Entry {
         item: event.item.map(|item| item.index()),
         instance: event.instance.map(|id| id.to_string()),
         who: None,
+        change: None,
         text: event.text,
     }
 }
@@ -168,6 +171,7 @@ fn of_fire(fire: FireRecord) -> Entry {
         item: Some(fire.item.index()),
         instance: fire.instance.map(|id| id.to_string()),
         who: None,
+        change: None,
         text: fire.reason.unwrap_or_default(),
     }
 }
@@ -200,8 +204,8 @@ pub(super) fn of_registry<'a>(
 }
 
 fn of_audit(job: &str, record: &AuditRecord) -> Option<Entry> {
-    let text = format!("{} {}: {}", record.act, record.target, record.why);
-    change(job, OPERATOR, record.at_ms, &record.who, &text)
+    let entry = change(job, OPERATOR, record.at_ms, &record.who, &record.why)?;
+    Some(Entry { change: Some((record.act.clone(), record.target.clone())), ..entry })
 }
 
 /// Returns the entry of a change, unless its time is none.
@@ -213,6 +217,7 @@ fn change(job: &str, kind: &str, at_ms: i64, who: &str, text: &str) -> Option<En
         item: None,
         instance: None,
         who: Some(who.to_owned()),
+        change: None,
         text: text.to_owned(),
     })
 }
@@ -259,9 +264,9 @@ mod tests {
     fn entry(ms: i64, item: u32) -> Entry {
         let at = Timestamp::from_millisecond(ms).unwrap();
         let kind = "missed".to_owned();
-        let (instance, who) = (None, None);
+        let (instance, who, change) = (None, None, None);
         let (job, text) = ("a".to_owned(), String::new());
-        Entry { at, kind, job, item: Some(item), instance, who, text }
+        Entry { at, kind, job, item: Some(item), instance, who, change, text }
     }
 
     fn ms(time: Option<Timestamp>) -> Option<i64> {

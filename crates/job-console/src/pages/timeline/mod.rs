@@ -116,7 +116,12 @@ fn sources(cx: &Cx<'_>, past: &Past) -> Markup {
             p.sub { (lang.timeline_hint()) }
             (history_gap(cx, *dropped))
         },
-        Past::Fires(_) | Past::Day { .. } | Past::Jobs(_) | Past::Verified(_) | Past::Unasked => {
+        Past::Fires(_)
+        | Past::Day { .. }
+        | Past::Jobs(_)
+        | Past::Verified(_)
+        | Past::Audited(_)
+        | Past::Unasked => {
             html! {}
         }
     }
@@ -162,7 +167,8 @@ fn rows(cx: &Cx<'_>, entries: &[Entry]) -> Vec<(String, Markup)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let row = |entry: &Entry| {
         let mut hasher = DefaultHasher::new();
-        (&entry.kind, &entry.job, entry.item, &entry.instance, &entry.text).hash(&mut hasher);
+        (&entry.kind, &entry.job, entry.item, &entry.instance).hash(&mut hasher);
+        (&entry.change, &entry.text).hash(&mut hasher);
         let id = format!("t-{}-{:016x}", entry.at.as_millisecond(), hasher.finish());
         let n = seen.entry(id.clone()).and_modify(|n| *n += 1).or_default();
         let id = format!("{id}-{n}");
@@ -198,7 +204,13 @@ fn row(cx: &Cx<'_>, id: &str, entry: &Entry) -> Markup {
 /// Returns the text of an entry: that of an event in the language of the reader, others as the job
 /// or the operator wrote them.
 fn text(cx: &Cx<'_>, entry: &Entry) -> Markup {
-    let shown = cx.lang().event(&entry.kind, &entry.text);
+    let lang = cx.lang();
+    if let Some((act, targets)) = &entry.change {
+        let (act, targets) = (lang.audited_act(act), lang.audited_targets(targets));
+        return html! { (act) " " (targets) (lang.colon()) (entry.text) };
+    }
+    let of_outcome = lang.reason_of_outcome(&entry.kind, &entry.text);
+    let shown = of_outcome.unwrap_or_else(|| lang.event(&entry.kind, &entry.text));
     let is_as_written = shown == entry.text;
     html! { span lang=[is_as_written.then_some("en")] { (shown) } }
 }

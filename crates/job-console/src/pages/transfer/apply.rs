@@ -3,18 +3,20 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 use maud::{Markup, html};
-use operations::{ImportStep, Owner, RemovalPreview, Report};
+use operations::{Owner, RemovalPreview, Report};
 
-use super::forms;
-use crate::apply::{Declared, DeclaringFile, INVALID_FILE, PlannedApply, plan};
+use super::confirmed;
+use super::forms::{DocumentField, MAX_ROWS, document_field, listed};
+use crate::apply::{Declared, DeclaringFile, INVALID_FILE, PlannedApply, owner, plan};
+use crate::audit_copy;
 use crate::pages::act::result;
 use crate::pages::configure::preview::confirmation;
 use crate::pages::cx::Cx;
-use crate::pages::request::{Fault, Fields, Form, PageRequest, field};
-use crate::pages::shell::{Body, Section};
+use crate::pages::locale::Lang;
+use crate::pages::request::{Again, Fields, Form, PageRequest, field};
+use crate::pages::shell::Section;
 use crate::pages::widgets::pill;
-use crate::problem::{Answer, Problem};
-use crate::server::MAX_BODY_BYTES;
+use crate::problem::Answer;
 
 /// Names of the file as the form has it, one for each language of job files.
 const NAMES: [&str; 2] = ["jobs.toml", "jobs.yaml"];
@@ -49,8 +51,7 @@ impl Given {
         if !NAMES.contains(&&*self.name) {
             return Err(format!("name is {:?}; valid is {}", self.name, NAMES.join(" or ")));
         }
-        let owner = Owner::parse(&self.owner)
-            .map_err(|valid| format!("owner is {:?}; valid are {valid}", self.owner))?;
+        let owner = owner(&self.owner)?;
         let file = DeclaringFile { name: self.name.clone(), text: self.document.clone() };
         Ok(Declared { files: vec![file], owner, prune: self.prune })
     }
@@ -78,34 +79,22 @@ pub(super) async fn submit(request: PageRequest, Form(fields): Form) -> Answer<R
         }
         planned => planned?,
     };
-    let shown = |status, is_changed, fault| {
-        let page = Preview { planned: &planned, given: &given, is_changed, fault };
-        Ok(respond(&request, status, |cx| preview(cx, &page)))
-    };
-    match step {
-        Some("preview") => shown(StatusCode::OK, false, None),
-        Some("write") if field(&fields, "digest") != Some(&*planned.digest) => {
-            shown(StatusCode::CONFLICT, true, None)
+    match confirmed(&request, &fields, &planned.digest)? {
+        Ok(by) => {
+            let report = request.namespace.operations.apply(&planned.plan, &by).await;
+            audit_copy::remember(&request.namespace, &report).await;
+            Ok(applied(&request, &planned, &report))
         }
-        Some("write") => match request.by(&fields) {
-            Err(fault) => shown(StatusCode::BAD_REQUEST, false, Some(fault)),
-            Ok(by) => {
-                request.confirm_age(&fields)?;
-                let report = request.namespace.operations.apply(&planned.plan, &by).await;
-                Ok(applied(&request, &planned, &report))
-            }
-        },
-        other => {
-            let detail = format!("step is {other:?}; valid is edit, preview or write");
-            Err(Problem::invalid(detail))
+        Err((status, again)) => {
+            let page = Preview { planned: &planned, given: &given, again };
+            Ok(respond(&request, status, |cx| preview(cx, &page)))
         }
     }
 }
 
 /// Leads to the jobs, or shows what was not applied.
 fn applied(request: &PageRequest, planned: &PlannedApply, report: &Report) -> Response {
-    let refused = planned.plan.steps.iter().any(forms::is_refused);
-    let is_whole = report.failed.is_empty() && !refused && planned.plan.unread.is_empty();
+    let is_whole = report.failed.is_empty() && !planned.plan.is_partial();
     if report.has_changed() && is_whole {
         return request.lead_to_changed("jobs", report.done.len());
     }
@@ -119,13 +108,7 @@ fn respond(
     status: StatusCode,
     main: impl FnOnce(&Cx<'_>) -> Markup,
 ) -> Response {
-    request.respond(status, |cx| Body {
-        title: cx.lang().apply_files(),
-        crumbs: vec![(cx.lang().transfer(), cx.here("transfer"))],
-        section: Section::Transfer,
-        main: main(cx),
-        is_live: false,
-    })
+    request.respond_below(Section::Transfer, status, Lang::apply_files, main)
 }
 
 /// Responds with the form, and with the fault of what was given.
@@ -144,20 +127,14 @@ fn fields(cx: &Cx<'_>, given: &Given, fault: Option<&str>) -> Markup {
                 p.why.bad #fault-document role="alert" lang="en" { (fault) }
             }
             form.act method="post" action=(cx.here("transfer/apply")) {
-                div.field {
-                    label for="apply-document" { (lang.job_file()) }
-                    // A parser of HTML drops the first line end.
-                    textarea #apply-document name="document" rows="12" required spellcheck="false"
-                        aria-invalid=[fault.map(|_| "true")]
-                        aria-describedby=[fault.map(|_| "fault-document")] { "\n" (given.document) }
-                }
-                // The script reads the file into the text, so the form has one field for both.
-                div.field hidden {
-                    label for="apply-file" { (lang.or_file()) }
-                    input #apply-file type="file" accept=".toml,.yaml,.yml"
-                        data-into="apply-document" data-max=(MAX_BODY_BYTES)
-                        data-fault=(lang.file_too_large(MAX_BODY_BYTES));
-                }
+                (document_field(cx, &DocumentField {
+                    prefix: "apply",
+                    label: lang.job_file(),
+                    rows: 12,
+                    accept: ".toml,.yaml,.yml",
+                    text: &given.document,
+                    is_faulty: fault.is_some(),
+                }))
                 div.field {
                     label for="apply-name" { (lang.language_of_file()) }
                     select #apply-name name="name" {
@@ -190,29 +167,30 @@ fn fields(cx: &Cx<'_>, given: &Given, fault: Option<&str>) -> Markup {
 struct Preview<'a> {
     planned: &'a PlannedApply,
     given: &'a Given,
-    /// True if the plan differs from the one that the reader has confirmed.
-    is_changed: bool,
-    fault: Option<Fault>,
+    /// Why it is shown again.
+    again: Option<Again>,
 }
 
 fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
     let (lang, plan) = (cx.lang(), &page.planned.plan);
-    let mut steps: Vec<&ImportStep> = plan.steps.iter().collect();
-    steps.sort_by_key(|step| forms::rank(&step.act));
     let has_effect = plan.has_changes();
     html! {
         section.card aria-labelledby="preview-title" {
-            h1 #preview-title { (lang.apply_files()) ": " (lang.found(steps.len())) }
-            @if page.is_changed { p.why role="alert" { b { (lang.plan_has_changed()) } } }
+            h1 #preview-title { (lang.apply_files()) (lang.colon()) (lang.found(plan.steps.len())) }
+            @if let Some(Again::Changed) = page.again {
+                p.why role="alert" { b { (lang.plan_has_changed()) } }
+            }
             @if !has_effect { p.why { b { (lang.nothing_changes()) } } }
             @if !plan.unread.is_empty() {
                 p.why { b { (lang.not_compared(plan.unread.len())) } }
                 ul.entries {
-                    @for (job, why) in &plan.unread { li { (job) ": " span lang="en" { (why) } } }
+                    @for (job, why) in plan.unread.iter().take(MAX_ROWS) {
+                        li { (job) (lang.colon()) span lang="en" { (why) } }
+                    }
                 }
+                (more(cx, plan.unread.len()))
             }
-            (forms::counts(cx, &steps))
-            (forms::table(cx, &steps))
+            (listed(cx, &plan.steps))
             (removals(cx, &plan.removals))
             form.act method="post" action=(cx.here("transfer/apply")) {
                 input type="hidden" name="document" value=(page.given.document);
@@ -220,7 +198,7 @@ fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
                 input type="hidden" name="owner" value=(page.given.owner);
                 @if page.given.prune { input type="hidden" name="prune" value="yes"; }
                 input type="hidden" name="digest" value=(page.planned.digest);
-                @if has_effect { (confirmation(cx, page.fault.as_ref())) }
+                @if has_effect { (confirmation(cx, page.again.as_ref().and_then(Again::fault))) }
                 div.acts {
                     @if has_effect {
                         button.primary type="submit" name="step" value="write" { (lang.apply()) }
@@ -240,7 +218,7 @@ fn removals(cx: &Cx<'_>, removals: &[RemovalPreview]) -> Markup {
         @if !removals.is_empty() {
             h2 { (lang.jobs_to_remove(removals.len())) }
             ul.entries {
-                @for removal in removals {
+                @for removal in removals.iter().take(MAX_ROWS) {
                     li {
                         (pill("fail", &lang.apply_removes())) " " (removal.job) " "
                         span.dim { (lang.n_nodes(removal.nodes)) }
@@ -250,6 +228,13 @@ fn removals(cx: &Cx<'_>, removals: &[RemovalPreview]) -> Markup {
                     }
                 }
             }
+            (more(cx, removals.len()))
         }
     }
+}
+
+/// Returns the number of entries of a list that are not shown.
+fn more(cx: &Cx<'_>, entries: usize) -> Markup {
+    let more = entries.saturating_sub(MAX_ROWS);
+    html! { @if more > 0 { p.dim { (cx.lang().and_more(more)) } } }
 }

@@ -5,13 +5,13 @@ use operations::{ExportedJob, FieldChange, ImportAct, ImportStep};
 
 use crate::pages::configure::preview::confirmation;
 use crate::pages::cx::Cx;
-use crate::pages::request::Fault;
+use crate::pages::request::Again;
 use crate::pages::widgets::{pill, search_field};
 use crate::server::MAX_BODY_BYTES;
 use crate::transfer::{LeftOut, Plan};
 
 /// Maximum number of listed jobs. All are counted.
-const MAX_ROWS: usize = 100;
+pub(super) const MAX_ROWS: usize = 100;
 
 /// Maximum length of a selection of jobs in a form, in characters.
 const MAX_SELECTION: usize = 4096;
@@ -108,20 +108,14 @@ fn import(cx: &Cx<'_>, given: &Given, fault: Option<&str>) -> Markup {
                 p.why.bad #fault-document role="alert" lang="en" { (fault) }
             }
             form.act method="post" action=(cx.here("transfer")) {
-                div.field {
-                    label for="import-document" { (lang.exported_document()) }
-                    // A parser of HTML drops the first line end.
-                    textarea #import-document name="document" rows="8" required spellcheck="false"
-                        aria-invalid=[fault.map(|_| "true")]
-                        aria-describedby=[fault.map(|_| "fault-document")] { "\n" (given.document) }
-                }
-                // The script reads the file into the text, so the form has one field for both.
-                div.field hidden {
-                    label for="import-file" { (lang.or_file()) }
-                    input #import-file type="file" accept=".json,.yaml,.yml"
-                        data-into="import-document" data-max=(MAX_BODY_BYTES)
-                        data-fault=(lang.file_too_large(MAX_BODY_BYTES));
-                }
+                (document_field(cx, &DocumentField {
+                    prefix: "import",
+                    label: lang.exported_document(),
+                    rows: 8,
+                    accept: ".json,.yaml,.yml",
+                    text: &given.document,
+                    is_faulty: fault.is_some(),
+                }))
                 div.field {
                     label for="import-jobs" { (lang.job_names()) }
                     input #import-jobs name="jobs" type="text" maxlength=(MAX_SELECTION)
@@ -142,27 +136,58 @@ fn import(cx: &Cx<'_>, given: &Given, fault: Option<&str>) -> Markup {
     }
 }
 
+/// A text of a form that the script can read from a file.
+pub(super) struct DocumentField<'a> {
+    /// Start of the ids.
+    pub(super) prefix: &'a str,
+    pub(super) label: String,
+    pub(super) rows: u8,
+    /// Ends of the names of files.
+    pub(super) accept: &'a str,
+    pub(super) text: &'a str,
+    /// The element `fault-document` has the fault.
+    pub(super) is_faulty: bool,
+}
+
+pub(super) fn document_field(cx: &Cx<'_>, it: &DocumentField<'_>) -> Markup {
+    let (id, file) = (format!("{}-document", it.prefix), format!("{}-file", it.prefix));
+    html! {
+        div.field {
+            label for=(id) { (it.label) }
+            // A parser of HTML drops the first line end.
+            textarea id=(id) name="document" rows=(it.rows) required spellcheck="false"
+                aria-invalid=[it.is_faulty.then_some("true")]
+                aria-describedby=[it.is_faulty.then_some("fault-document")] { "\n" (it.text) }
+        }
+        // The script reads the file into the text, so the form has one field for both.
+        div.field hidden {
+            label for=(file) { (cx.lang().or_file()) }
+            input id=(file) type="file" accept=(it.accept) data-into=(id)
+                data-max=(MAX_BODY_BYTES) data-fault=(cx.lang().file_too_large(MAX_BODY_BYTES));
+        }
+    }
+}
+
 /// The plan of an import, before it is confirmed.
 pub(super) struct Preview<'a> {
     pub(super) plan: &'a Plan,
     pub(super) given: &'a Given,
-    /// True if the plan differs from the one that the reader has confirmed.
-    pub(super) is_changed: bool,
-    pub(super) fault: Option<Fault>,
+    /// Why it is shown again.
+    pub(super) again: Option<Again>,
 }
 
 pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
     let lang = cx.lang();
-    let mut steps: Vec<&ImportStep> = page.plan.steps.iter().collect();
-    steps.sort_by_key(|step| rank(&step.act));
-    let has_effect = steps.iter().any(|step| has_effect(step));
+    let steps = &page.plan.steps;
+    let has_effect = steps.iter().any(has_effect);
     html! {
         section.card aria-labelledby="preview-title" {
-            h1 #preview-title { (lang.import()) ": " (lang.found(steps.len())) }
-            @if page.is_changed { p.why role="alert" { b { (lang.plan_has_changed()) } } }
+            h1 #preview-title { (lang.import()) (lang.colon()) (lang.found(steps.len())) }
+            @if let Some(Again::Changed) = page.again {
+                p.why role="alert" { b { (lang.plan_has_changed()) } }
+            }
             @if !has_effect { p.why { b { (lang.nothing_changes()) } } }
-            (counts(cx, &steps))
-            (table(cx, &steps))
+            (listed(cx, steps))
             form.act method="post" action=(cx.here("transfer")) {
                 input type="hidden" name="document" value=(page.given.document);
                 @if !page.given.jobs.is_empty() {
@@ -170,7 +195,7 @@ pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
                 }
                 @if page.given.overwrite { input type="hidden" name="overwrite" value="yes"; }
                 input type="hidden" name="digest" value=(page.plan.digest);
-                @if has_effect { (confirmation(cx, page.fault.as_ref())) }
+                @if has_effect { (confirmation(cx, page.again.as_ref().and_then(Again::fault))) }
                 div.acts {
                     @if has_effect {
                         button.primary type="submit" name="step" value="write" { (lang.import()) }
@@ -183,8 +208,15 @@ pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
     }
 }
 
+/// Returns the steps of a plan: their numbers by effect, and the first of them.
+pub(super) fn listed(cx: &Cx<'_>, steps: &[ImportStep]) -> Markup {
+    let mut steps: Vec<&ImportStep> = steps.iter().collect();
+    steps.sort_by_key(|step| rank(&step.act));
+    html! { (counts(cx, &steps)) (table(cx, &steps)) }
+}
+
 /// Returns how many steps have each effect. The steps are sorted by their [`rank`].
-pub(super) fn counts(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
+fn counts(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
     html! {
         ul.counts {
             @for of_act in steps.chunk_by(|a, b| rank(&a.act) == rank(&b.act)) {
@@ -194,7 +226,7 @@ pub(super) fn counts(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
     }
 }
 
-pub(super) fn table(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
+fn table(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
     let lang = cx.lang();
     html! {
         @if steps.len() > MAX_ROWS { p { (lang.first_jobs(MAX_ROWS)) } }
@@ -220,7 +252,7 @@ pub(super) fn table(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
 }
 
 /// Returns the order in which steps are listed: first those that need a look.
-pub(super) fn rank(act: &ImportAct) -> u8 {
+fn rank(act: &ImportAct) -> u8 {
     match act {
         ImportAct::Refused { .. } => 0,
         ImportAct::Replace { .. } => 1,

@@ -11,12 +11,12 @@ use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use maud::Markup;
-use operations::{Export, Report};
+use operations::{By, Export, Report};
 
 use super::act::result;
 use super::cx::Cx;
 use super::jobs;
-use super::request::{Fields, Form, PageRequest, field};
+use super::request::{Again, Fields, Form, PageRequest, field};
 use super::shell::{Body, Section};
 use crate::access::Permission;
 use crate::api::scan;
@@ -118,22 +118,34 @@ async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
         }
         planned => planned?,
     };
-    let shown = |status, is_changed, fault| {
-        let preview = Preview { plan: &planned, given: &given, is_changed, fault };
-        Ok(respond(&request, status, |cx| forms::preview(cx, &preview)))
-    };
-    match field(&fields, "step") {
-        Some("preview") => shown(StatusCode::OK, false, None),
-        Some("write") if field(&fields, "digest") != Some(&*planned.digest) => {
-            shown(StatusCode::CONFLICT, true, None)
+    match confirmed(&request, &fields, &planned.digest)? {
+        Ok(by) => {
+            let report = request.namespace.operations.import_all(&planned.steps, &by, || ()).await;
+            Ok(imported(&request, &planned, &report))
         }
-        Some("write") => match request.by(&fields) {
-            Err(fault) => shown(StatusCode::BAD_REQUEST, false, Some(fault)),
+        Err((status, again)) => {
+            let preview = Preview { plan: &planned, given: &given, again };
+            Ok(respond(&request, status, |cx| forms::preview(cx, &preview)))
+        }
+    }
+}
+
+/// Returns the author of a confirmed plan, or how the plan is shown instead of being written.
+fn confirmed(
+    request: &PageRequest,
+    fields: &Fields,
+    digest: &str,
+) -> Answer<Result<By, (StatusCode, Option<Again>)>> {
+    match field(fields, "step") {
+        Some("preview") => Ok(Err((StatusCode::OK, None))),
+        Some("write") if field(fields, "digest") != Some(digest) => {
+            Ok(Err((StatusCode::CONFLICT, Some(Again::Changed))))
+        }
+        Some("write") => match request.by(fields) {
+            Err(fault) => Ok(Err((StatusCode::BAD_REQUEST, Some(Again::Faulty(fault))))),
             Ok(by) => {
-                request.confirm_age(&fields)?;
-                let report =
-                    request.namespace.operations.import_all(&planned.steps, &by, || ()).await;
-                Ok(imported(&request, &planned, &report))
+                request.confirm_age(fields)?;
+                Ok(Ok(by))
             }
         },
         other => {

@@ -34,10 +34,6 @@ impl Node {
         self.at(path).is_some_and(|node| matches!(node.value, Value::Table(_)))
     }
 
-    fn at(&self, path: &[Step]) -> Option<&Self> {
-        path.iter().try_fold(self, |node, step| Some(node.step(step)?.1))
-    }
-
     /// Sets the value at a path, whose parent must exist. The line of a replaced value stays.
     pub(in crate::file) fn set(&mut self, path: &[Step], new: Self) {
         let Some((last, parent)) = path.split_last() else { return };

@@ -131,17 +131,18 @@ impl Node {
         Lines { job: node.line, keys }
     }
 
+    /// Returns the value at a path.
+    fn at(&self, path: &[Step]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, step| Some(node.step(step)?.1))
+    }
+
     /// Returns the value at a path in the form that errors show.
     pub(super) fn shown_at(&self, path: &[Step]) -> String {
         let is_hidden =
             |step: &Step| matches!(step, Step::Key(key) if CREDENTIALS.contains(&key.as_str()));
         let is_secret =
             |step: &Step| matches!(step, Step::Key(key) if SECRET_TEXTS.contains(&key.as_str()));
-        let mut node = self;
-        for step in path {
-            let Some((_, next)) = node.step(step) else { return "missing".to_owned() };
-            node = next;
-        }
+        let Some(node) = self.at(path) else { return "missing".to_owned() };
         match &node.value {
             Value::List(_) => "a list".to_owned(),
             Value::Table(_) => "a table".to_owned(),

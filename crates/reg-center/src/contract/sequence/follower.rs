@@ -109,8 +109,14 @@ impl Follower {
             Change::Gone { path, .. } => {
                 self.assert_follows_a_snapshot(&path);
                 let path = path.to_string();
-                self.find(&path, self.delivered.get(&path).copied().unwrap_or(0), None, reference);
-                self.nodes.remove(&path);
+                let delivered = self.delivered.get(&path).copied().unwrap_or(0);
+                let known = self.nodes.remove(&path).is_some();
+                let mut later = reference.history(&path).iter().skip(delivered);
+                // The deletion of an unknown node may be delivered twice, and also if one
+                // transaction created and deleted it, which no state of its history shows.
+                if known || later.any(Option::is_none) {
+                    self.find(&path, delivered, None, reference);
+                }
             }
         }
     }

@@ -29,6 +29,27 @@ pub(crate) struct LedgerSeen {
     pub(crate) gaps: Vec<GapSeen>,
     #[serde(default)]
     pub(crate) outcome: Option<String>,
+    #[serde(default)]
+    pub(crate) cancel: Option<CancelSeen>,
+    #[serde(default)]
+    pub(crate) permit: Option<u32>,
+    #[serde(default)]
+    pub(crate) past_fire: Option<i64>,
+    #[serde(default)]
+    pub(crate) backfilled: Option<Backfilled>,
+}
+
+/// The last past fire that an item got, and the backfill that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Backfilled {
+    pub(crate) id: String,
+    pub(crate) fire: i64,
+}
+
+/// A request to cancel the run of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct CancelSeen {
+    pub(crate) token: u64,
 }
 
 /// Fires that were not run: first (inclusive) and end (exclusive).

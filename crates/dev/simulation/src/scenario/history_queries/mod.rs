@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use checker::history::{Fact, FaultOutcome, NemesisEvent, ProcessEvent, Record, SessionEvent};
 
-pub(crate) use ledger::{Account, Change, Lost};
+pub(crate) use ledger::{Account, Backfilled, Change, Lost};
 pub(crate) use runs::RunSeen;
 pub(crate) use tree::AssignmentSeen;
 

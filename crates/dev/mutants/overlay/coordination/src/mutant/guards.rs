@@ -57,6 +57,7 @@ fn check_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
         NodeKind::Ledger(_) if duty == Duty::Cleanup => &[M::CleanupLedgerUnchecked],
         NodeKind::Ledger(_) => &[M::MovedLedgerUnchecked],
         NodeKind::ItemDisabled(_) => &[M::ItemDisabledUnchecked],
+        NodeKind::Backfills => &[M::BackfillCancelIgnored],
         _ => &[],
     }
 }
@@ -93,14 +94,18 @@ fn write_guards(duty: Duty, step: &Step, node: &NodeKind) -> &'static [Mutant] {
         (NodeKind::Leader, _) if replaces => &[M::LeaderSealedBlindly],
         (NodeKind::Instance(_), Some(Data::RunRequest)) => &[M::InstanceAskedBlindly],
         (NodeKind::Trigger(_), _) => &[M::InstanceAskedBlindly],
-        (NodeKind::Instance(_), Some(Data::RunRequestAccepted)) => &[M::RequestAcceptedBlindly],
+        (NodeKind::Instance(_), Some(Data::RunRequestAccepted(_))) => &[M::RequestAcceptedBlindly],
         (NodeKind::Instance(_), _) if replaces => &[M::GhostSealedBlindly],
         (NodeKind::Ledger(_), _) => record_guards(duty),
         (NodeKind::Owner(_), _) => &[M::OwnerOverwritten],
         (NodeKind::Assignment, _) => &[M::AssignmentOverwritten],
         (NodeKind::Term, _) => &[M::TermOverwritten],
+        (NodeKind::Once, _) if step.once().is_some_and(|record| record.ended.is_some()) => {
+            &[M::OnceOverwritten, M::EndOverwritten]
+        }
         (NodeKind::Once, _) => &[M::OnceOverwritten],
         (NodeKind::Audit, _) => &[M::AuditOverwritten],
+        (NodeKind::Starts, _) => &[M::StartsOverwritten],
         (NodeKind::TriggerRequest(_), _) => &[M::RequestPassedBlindly],
         _ => &[],
     }

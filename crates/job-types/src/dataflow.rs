@@ -1,17 +1,13 @@
 //! The dataflow job: it fetches records and processes them in batches, until no records are left.
 
-mod progress;
-
 use std::num::NonZeroUsize;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use lite::{JavaFields, JavaJobType, Job, JobConfig, JobError, ShardingContext};
-
-pub use progress::{Progress, ProgressBoard};
 
 /// Source and processing of the records of a dataflow job.
 ///
@@ -98,6 +94,10 @@ pub enum Streaming {
 /// or is paused, or the item or server is disabled. The next owner continues at its next fire. A
 /// cancelled run begins no more batches and is *interrupted*.
 ///
+/// Each run reports its [progress](ShardingContext::progress): the processed records, of the
+/// fetched ones unless it is streaming, and the numbers of fetches and of failed records. It stays
+/// in the registry until the next run of the item. A job without monitoring has none.
+///
 /// # Examples
 /// ```
 /// use std::num::NonZeroUsize;
@@ -124,8 +124,7 @@ pub enum Streaming {
 ///     .streaming(Streaming::Always)
 ///     .batch_size(four)
 ///     .concurrency(four);
-/// let board = job.progress();
-/// assert_eq!(board.all(), []);
+/// # drop(job);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -134,7 +133,40 @@ pub struct DataflowJob<F> {
     streaming: Streaming,
     batch_size: NonZeroUsize,
     concurrency: NonZeroUsize,
-    board: ProgressBoard,
+}
+
+/// Numbers of records of one run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// Fetches, including a last one without records.
+    n_fetches: u64,
+    n_fetched: u64,
+    /// Records in processed batches.
+    n_processed: u64,
+    /// Records in failed batches.
+    n_failed: u64,
+}
+
+/// One run with its numbers.
+struct FlowRun<'a> {
+    context: &'a ShardingContext,
+    counts: Mutex<Counts>,
+    streams: bool,
+}
+
+impl FlowRun<'_> {
+    /// Changes the numbers and reports them.
+    fn count(&self, change: impl FnOnce(&mut Counts)) {
+        let Counts { n_fetches, n_fetched, n_processed, n_failed } = {
+            let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+            change(&mut counts);
+            *counts
+        };
+        let message = format!("{n_fetched} fetched in {n_fetches} fetches, {n_failed} failed");
+        let total = (!self.streams).then_some(n_fetched);
+        // Without monitoring the registry cannot distinguish the runs, and has no progress.
+        let _ = self.context.progress(n_processed, total, &message);
+    }
 }
 
 impl<F: Dataflow> DataflowJob<F> {
@@ -146,7 +178,6 @@ impl<F: Dataflow> DataflowJob<F> {
             streaming: Streaming::default(),
             batch_size: NonZeroUsize::MAX,
             concurrency: NonZeroUsize::MIN,
-            board: ProgressBoard::default(),
         }
     }
 
@@ -170,36 +201,32 @@ impl<F: Dataflow> DataflowJob<F> {
         Self { concurrency, ..self }
     }
 
-    /// Returns the board with the progress of all items. It stays valid after the registration.
-    #[must_use]
-    pub fn progress(&self) -> ProgressBoard {
-        self.board.clone()
-    }
-
-    fn fetches_again(&self, context: &ShardingContext) -> bool {
-        let streams = match self.streaming {
+    fn streams(&self, context: &ShardingContext) -> bool {
+        match self.streaming {
             Streaming::Never => false,
             Streaming::Always => true,
             Streaming::AsConfigured => {
                 is_streaming(context.config()) && is_streaming(&context.latest_config())
             }
-        };
-        streams && !context.should_wind_down()
+        }
     }
 
-    async fn run(&self, context: &ShardingContext) -> Result<(), JobError> {
-        let (item, token) = (context.item(), context.fencing_token());
+    fn fetches_again(&self, context: &ShardingContext) -> bool {
+        self.streams(context) && !context.should_wind_down()
+    }
+
+    async fn run(&self, run: &FlowRun<'_>) -> Result<(), JobError> {
         loop {
-            let records = self.flow.fetch(context).await?;
-            self.board.update(item, token, |progress| {
-                progress.n_fetches += 1;
-                progress.n_fetched += records.len() as u64;
+            let records = self.flow.fetch(run.context).await?;
+            run.count(|counts| {
+                counts.n_fetches += 1;
+                counts.n_fetched += records.len() as u64;
             });
             if records.is_empty() {
                 return Ok(());
             }
-            self.process(context, records).await?;
-            if !self.fetches_again(context) {
+            self.process(run, records).await?;
+            if !self.fetches_again(run.context) {
                 return Ok(());
             }
             // A flow that never awaits anything must not starve other tasks.
@@ -209,21 +236,17 @@ impl<F: Dataflow> DataflowJob<F> {
 
     /// Processes all fetched records in batches, unless a batch fails or the run is cancelled.
     /// Batches in progress are finished in either case.
-    async fn process(
-        &self,
-        context: &ShardingContext,
-        records: Vec<F::Record>,
-    ) -> Result<(), JobError> {
+    async fn process(&self, run: &FlowRun<'_>, records: Vec<F::Record>) -> Result<(), JobError> {
         let stop = AtomicBool::new(false);
         let mut rest = records.into_iter().peekable();
         let mut failed = None;
         {
             let batches = std::iter::from_fn(|| {
-                let is_over = stop.load(Ordering::Relaxed) || context.is_cancelled();
+                let is_over = stop.load(Ordering::Relaxed) || run.context.is_cancelled();
                 let has_next = !is_over && rest.peek().is_some();
                 has_next.then(|| rest.by_ref().take(self.batch_size.get()).collect::<Vec<_>>())
             });
-            let processed = stream::iter(batches).map(|batch| self.process_batch(context, batch));
+            let processed = stream::iter(batches).map(|batch| self.process_batch(run, batch));
             let mut processed = pin!(processed.buffer_unordered(self.concurrency.get()));
             while let Some(result) = processed.next().await {
                 if let Err(error) = result {
@@ -241,14 +264,14 @@ impl<F: Dataflow> DataflowJob<F> {
 
     async fn process_batch(
         &self,
-        context: &ShardingContext,
+        run: &FlowRun<'_>,
         batch: Vec<F::Record>,
     ) -> Result<(), JobError> {
         let n_records = batch.len() as u64;
-        let result = self.flow.process(context, batch).await;
-        self.board.update(context.item(), context.fencing_token(), |progress| match &result {
-            Ok(()) => progress.n_processed += n_records,
-            Err(_) => progress.n_failed += n_records,
+        let result = self.flow.process(run.context, batch).await;
+        run.count(|counts| match &result {
+            Ok(()) => counts.n_processed += n_records,
+            Err(_) => counts.n_failed += n_records,
         });
         result
     }
@@ -257,14 +280,12 @@ impl<F: Dataflow> DataflowJob<F> {
 #[async_trait]
 impl<F: Dataflow> Job for DataflowJob<F> {
     async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
-        let (item, token) = (context.item(), context.fencing_token());
-        self.board.begin(item, token);
-        let result = self.run(&context).await;
-        self.board.update(item, token, |progress| progress.is_over = true);
-        if let Some(progress) = self.board.of(item) {
-            let Progress { n_fetches, n_fetched, n_processed, n_failed, .. } = progress;
-            tracing::debug!(n_fetches, n_fetched, n_processed, n_failed, "dataflow ended");
-        }
+        let (counts, streams) = (Mutex::default(), self.streams(&context));
+        let run = FlowRun { context: &context, counts, streams };
+        let result = self.run(&run).await;
+        let counts = *run.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Counts { n_fetches, n_fetched, n_processed, n_failed } = counts;
+        tracing::debug!(n_fetches, n_fetched, n_processed, n_failed, "dataflow ended");
         result
     }
 }

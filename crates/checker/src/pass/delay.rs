@@ -1,0 +1,143 @@
+//! Jobs with a fixed delay: the next fire comes the delay after the last one has ended on all
+//! items. S3, L4.
+
+use super::once::{RECORD, unfinished};
+use super::{Facts, Findings};
+use crate::Property::{L4, S3};
+use crate::docs::{self, EndedFire};
+use crate::history::{Fact, RegOp};
+use crate::replay::trace::{ConfigFrom, JobTrace, Spot};
+
+/// A recorded end of a fire.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    spot: Spot,
+    ended: EndedFire,
+}
+
+impl End {
+    /// Returns the fire that follows by a delay in seconds: the first whole second after it.
+    fn next(&self, delay: i64) -> i64 {
+        (self.ended.at + delay * 1_000 + 999).div_euclid(1_000) * 1_000
+    }
+}
+
+/// Returns the recorded ends of a job, the oldest first.
+fn ends(facts: &Facts<'_>, name: &str) -> Vec<End> {
+    let mut ends: Vec<End> = Vec::new();
+    for (place, record) in facts.records.iter().enumerate() {
+        let Fact::Reg { ops, .. } = &record.fact else { continue };
+        for op in ops {
+            let (RegOp::Create { path, data, .. } | RegOp::Set { path, data, .. }) = op else {
+                continue;
+            };
+            let of_job = path.strip_prefix('/').and_then(|path| path.strip_suffix(RECORD));
+            if of_job != Some(name) {
+                continue;
+            }
+            let Ok(Some(ended)) = docs::ended(data) else { continue };
+            if ends.last().is_none_or(|last| last.ended != ended) {
+                let spot = Spot { record: place, mt: record.mt, zxid: None };
+                ends.push(End { spot, ended });
+            }
+        }
+    }
+    ends
+}
+
+/// Returns the configurations that instances may have followed at some time of a period.
+fn in_force(job: &JobTrace, from: u64, until: u64) -> impl Iterator<Item = &ConfigFrom> {
+    let first = job.configs.partition_point(|config| config.mt <= from).saturating_sub(1);
+    let end = job.configs.partition_point(|config| config.mt <= until);
+    (first..end).flat_map(|place| job.possible_configs(place))
+}
+
+fn delay_of(config: &ConfigFrom) -> Option<i64> {
+    config.schedule.as_ref()?.fixed_delay()
+}
+
+/// Returns the fires that follow from the ends, and whether they must be accounted for: the
+/// configuration did not change before the next end.
+pub(super) fn fires(facts: &Facts<'_>, name: &str, job: &JobTrace) -> Vec<(i64, bool)> {
+    if job.configs.iter().all(|config| delay_of(config).is_none()) {
+        return Vec::new();
+    }
+    let ends = ends(facts, name);
+    let mut fires = Vec::new();
+    for (place, end) in ends.iter().enumerate() {
+        let until = ends.get(place + 1).map_or(facts.end, |next| next.spot.mt);
+        let delays: Vec<_> = in_force(job, end.spot.mt, until).map(delay_of).collect();
+        let is_one = delays.len() == 1;
+        let margin = i64::try_from(facts.bounds.epsilon / 1_000_000).unwrap_or(i64::MAX);
+        for delay in delays.into_iter().flatten() {
+            let fire = end.next(delay);
+            let has_come = fire < facts.wall_of(facts.end).saturating_sub(margin);
+            fires.push((fire, is_one && has_come));
+        }
+    }
+    fires
+}
+
+pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
+    for (_, name, job) in facts.jobs() {
+        if job.configs.iter().all(|config| delay_of(config).is_none()) {
+            continue;
+        }
+        let ends = ends(facts, name);
+        findings.count("fires with a delay ended", ends.len() as u64);
+        for pair in ends.windows(2) {
+            follows(facts, (name, job), (pair[0], pair[1]), findings);
+        }
+        if let Some(last) = ends.last() {
+            goes_on(facts, (name, job), *last, findings);
+        }
+    }
+}
+
+/// Judges that an end is that of the one fire that follows from the end before, that every item had
+/// ended it, and that its time does not shorten the next delay.
+fn follows(
+    facts: &Facts<'_>,
+    (name, job): (&str, &JobTrace),
+    (before, end): (End, End),
+    findings: &mut Findings,
+) {
+    let evidence = [before.spot, end.spot];
+    let mut delays = in_force(job, before.spot.mt, end.spot.mt).filter_map(delay_of);
+    let fire = end.ended.fire;
+    let is_next = delays.any(|delay| fire == Some(before.next(delay)));
+    findings.expect(is_next, S3, (name, None), &evidence, || {
+        format!("the end of fire {fire:?} does not follow from {:?}", before.ended)
+    });
+    let Some(fire) = fire else { return };
+    findings.expect(end.ended.at >= fire, S3, (name, None), &evidence, || {
+        format!("fire {fire} ended at {}, before it came", end.ended.at)
+    });
+    let open = unfinished(facts, job, fire, end.spot.mt);
+    findings.expect(open.is_none(), S3, (name, open), &evidence, || {
+        format!("the end of fire {fire} was recorded, although this item had not ended it")
+    });
+}
+
+/// Judges that the end of the last fire is recorded, if a leader could do that.
+fn goes_on(facts: &Facts<'_>, (name, job): (&str, &JobTrace), last: End, findings: &mut Findings) {
+    let Some(config) = job.configs.last().filter(|config| config.readable) else { return };
+    let is_monitored = config.config.as_ref().is_some_and(|config| config.monitor);
+    let Some(delay) = delay_of(config).filter(|_| is_monitored) else { return };
+    let fire = last.next(delay);
+    if unfinished(facts, job, fire, facts.end).is_some() {
+        return;
+    }
+    let changes = job.items.values().filter_map(|item| item.changes.last());
+    let ended = changes.map(|change| change.spot.mt).max().unwrap_or(0);
+    let since = ended.max(config.mt).max(last.spot.mt);
+    let until = since.saturating_add(facts.bounds.epsilon);
+    let leader = job.leaderships.iter().rev().find(|leader| leader.until.is_none());
+    let leader = leader.filter(|leader| leader.from <= since);
+    let process = leader.and_then(|leader| facts.replay.sessions.process_of(leader.session));
+    let is_able = process.is_some_and(|process| facts.health.is_calm(process, since, facts.end));
+    let is_late = until < facts.end && is_able;
+    findings.expect(!is_late, L4, (name, None), &[last.spot], || {
+        format!("every item has ended fire {fire}, and the leader has not recorded that")
+    });
+}

@@ -1,0 +1,81 @@
+//! Successes of Java instances, which write them to a history and not to the registry.
+
+use std::time::Duration;
+
+use clap::Args;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use job_history::History;
+use job_watch::{HistoryByJob, HistoryFacts};
+use tokio::sync::watch;
+
+use super::history::StoreArguments;
+use crate::fault::Fault;
+
+/// Time between two readings of the history.
+const INTERVAL: Duration = Duration::from_secs(60);
+
+/// Location of the history, and the zone of its times.
+#[derive(Debug, Args)]
+pub(crate) struct JavaHistoryArguments {
+    #[command(flatten)]
+    store: StoreArguments,
+    /// Judge the successes of Java instances by the history; its times are in this zone, that of
+    /// the Java instances, such as Asia/Shanghai
+    #[arg(long, value_name = "ZONE", value_parser = zone)]
+    java_zone: Option<TimeZone>,
+}
+
+fn zone(name: &str) -> Result<TimeZone, String> {
+    let valid = "valid is the name of a time zone, such as UTC or Asia/Shanghai";
+    TimeZone::get(name).map_err(|_| valid.to_owned())
+}
+
+impl JavaHistoryArguments {
+    /// Opens the history; `None` if no zone is given.
+    pub(super) async fn open(self) -> Result<Option<JavaHistory>, Fault> {
+        let Some(zone) = self.java_zone else {
+            // The variable is set for other commands, too.
+            return match self.store.is_argument() {
+                true => Err(Fault::usage(
+                    "--history needs --java-zone: the zone of the Java instances, such as Asia/Shanghai",
+                )),
+                false => Ok(None),
+            };
+        };
+        let history = History::open(self.store.required_options()?).await?;
+        Ok(Some(JavaHistory { history, zone }))
+    }
+}
+
+/// An open history with runs of Java instances.
+#[derive(Debug)]
+pub(super) struct JavaHistory {
+    history: History,
+    zone: TimeZone,
+}
+
+impl JavaHistory {
+    /// Reads the successes of all Java jobs.
+    pub(super) async fn read(&self) -> Result<HistoryByJob, job_history::Error> {
+        let read_at = Timestamp::now().as_millisecond();
+        let found = self.history.java_successes(&self.zone).await?;
+        let facts = |successes| HistoryFacts::new(successes, read_at);
+        Ok(found.into_iter().map(|(job, successes)| (job, facts(successes))).collect())
+    }
+
+    /// Reads the history each minute, until no watcher needs the facts.
+    pub(super) async fn follow(self, facts: watch::Sender<HistoryByJob>) {
+        loop {
+            tokio::select! {
+                () = facts.closed() => return,
+                () = tokio::time::sleep(INTERVAL) => {}
+            }
+            let found = self.read().await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "the history cannot be read; successes of Java jobs are unknown");
+                HistoryByJob::new()
+            });
+            facts.send_replace(found);
+        }
+    }
+}
