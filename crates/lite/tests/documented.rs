@@ -154,6 +154,10 @@ fn pages_have_the_programs_of_the_examples() {
             include_str!("../../../docs/how-to/write-a-strategy.md"),
             include_str!("../../sharding/examples/custom_strategy.rs"),
         ),
+        (
+            include_str!("../../../docs/testing-your-job.md"),
+            include_str!("../../testkit/tests/billing.rs"),
+        ),
     ];
     for (page, program) in rows {
         assert!(program.ends_with(&format!("\n\n{}", program_of(page))), "{program}");

@@ -6,8 +6,3 @@ mod store;
 
 pub use cluster::{Seen, SimCluster};
 pub use store::{FencedStore, Overtaken};
-
-/// Runs the programs of the user's page as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../../../docs/testing-your-job.md")]
-struct TestingYourJob;
