@@ -76,7 +76,11 @@ impl Address {
     /// [`AddressError`] with the address and what would be valid. An address with credentials is
     /// not shown.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
-        let invalid = |reason: &str| AddressError::new(text, format!("{reason}; valid: {FORMS}"));
+        let invalid = |reason: &str| {
+            let question = similar(text).map(|similar| format!("did you mean {similar}? "));
+            let question = question.unwrap_or_default();
+            AddressError::new(text, format!("{reason}; {question}valid: {FORMS}"))
+        };
         let (kind, rest) = text.split_once(':').ok_or_else(|| invalid("it names no kind"))?;
         match kind {
             "memory" if rest.is_empty() => Ok(Self::Memory),
@@ -113,6 +117,43 @@ impl Address {
             }
         }
     }
+}
+
+/// Returns the address that a text without a known kind stands for, as far as it can be guessed.
+fn similar(text: &str) -> Option<String> {
+    let may_have_secret = may_have_secret(text);
+    let (kind, rest) = text.split_once("://").unwrap_or(("", text));
+    let kind = kind.to_ascii_lowercase();
+    let known = match kind.as_str() {
+        "zk" | "zookeeper" => Some("zk"),
+        "postgres" | "postgresql" => Some("postgres"),
+        "etcd" => Some("etcd"),
+        _ => None,
+    };
+    if let Some(known) = known {
+        return Some(format!("{known}://{}", if may_have_secret { "…" } else { rest }));
+    }
+    if may_have_secret || !matches!(kind.as_str(), "" | "http" | "https") {
+        return None;
+    }
+    let text = rest;
+    let (hosts, path) = text.split_once('/').unwrap_or((text, ""));
+    let port = hosts.split(',').find_map(|host| host.rsplit_once(':')?.1.parse::<u16>().ok());
+    let path_or = |placeholder| if path.is_empty() { placeholder } else { path };
+    match port {
+        Some(2379) => Some(format!("etcd://{hosts}/{}", path_or("NAMESPACE"))),
+        Some(5432) => Some(format!("postgres://{hosts}/{}?namespace=NAME", path_or("DATABASE"))),
+        Some(_) => Some(format!("zk://{hosts}/{}", path_or("NAMESPACE"))),
+        None => {
+            let is_path = text.starts_with(['/', '.']) || text.ends_with(".db");
+            is_path.then(|| format!("sqlite:{text}"))
+        }
+    }
+}
+
+/// Returns true for a text with an `@`, before which a password may stand, or with parameters.
+fn may_have_secret(text: &str) -> bool {
+    text.contains(['@', '?'])
 }
 
 #[cfg(feature = "sqlite")]
@@ -203,8 +244,7 @@ pub struct AddressError {
 
 impl AddressError {
     fn new(text: &str, reason: String) -> Self {
-        // A password may stand before an `@`, or be the value of a wrong parameter.
-        let shown = match text.contains(['@', '?']) {
+        let shown = match may_have_secret(text) {
             true => "(hidden)".to_owned(),
             false => format!("{text:?}"),
         };
@@ -246,7 +286,7 @@ mod tests {
     fn invalid_addresses_are_refused_with_the_valid_forms() {
         let rows = [
             ("", "registry address \"\": it names no kind; valid: memory:, "),
-            ("registry.db", "registry address \"registry.db\": it names no kind; valid: memory:, "),
+            ("jobs", "registry address \"jobs\": it names no kind; valid: memory:, "),
             ("memory:x", "registry address \"memory:x\": nothing follows memory:; valid: "),
             ("sqlite:", "registry address \"sqlite:\": the path of the file is missing"),
             ("redis://u:secret@h", "registry address (hidden): unknown kind; valid: memory:, "),
@@ -254,6 +294,35 @@ mod tests {
         for (address, expected) in rows {
             let error = Address::parse(address).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_address_without_its_kind_is_refused_with_the_likely_one() {
+        let rows = [
+            ("zk-1:2181/jobs", "zk://zk-1:2181/jobs"),
+            ("zk-1:2181,zk-2:2181/jobs", "zk://zk-1:2181,zk-2:2181/jobs"),
+            ("127.0.0.1:41234/jobs", "zk://127.0.0.1:41234/jobs"),
+            ("zk-1:2181", "zk://zk-1:2181/NAMESPACE"),
+            ("zookeeper://zk-1:2181/jobs", "zk://zk-1:2181/jobs"),
+            ("ZK://zk-1:2181/jobs", "zk://zk-1:2181/jobs"),
+            ("http://etcd-1:2379/jobs", "etcd://etcd-1:2379/jobs"),
+            ("etcd-1:2379/jobs", "etcd://etcd-1:2379/jobs"),
+            ("db:5432/jobs", "postgres://db:5432/jobs?namespace=NAME"),
+            ("postgresql://u:secret@db/jobs", "postgres://…"),
+            ("registry.db", "sqlite:registry.db"),
+            ("/var/lib/ejob/registry", "sqlite:/var/lib/ejob/registry"),
+        ];
+        for (address, similar) in rows {
+            let error = Address::parse(address).unwrap_err().to_string();
+            let question = format!("; did you mean {similar}? valid: memory:, ");
+            assert!(error.contains(&question), "{error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+        for address in ["redis://127.0.0.1:6379", "u:secret@zk-1:2181/jobs", "jobs", ""] {
+            let error = Address::parse(address).unwrap_err().to_string();
+            assert!(!error.contains("did you mean"), "{error}");
+            assert!(!error.contains("secret"), "{error}");
         }
     }
 
