@@ -831,7 +831,7 @@ fn wrong_command_line_is_one_error_line() {
             "a misspelt key",
             &["worker", "misspelt.yaml", "--check"],
             2,
-            "misspelt.yaml: line 3: job \"a\": failver is an unknown key; did you mean failover?",
+            "misspelt.yaml: line 3: job \"a\": failver is an unknown key of a job; did you mean failover?",
         ),
         (
             "dialect",

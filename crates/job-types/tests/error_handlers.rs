@@ -55,7 +55,7 @@ fn errors_name_the_job_the_handler_and_the_field() {
     let rows = [
         ("no kind", "error_handlers = [{}]".to_owned(), "[0].kind is missing; valid is log, ignore, throw".to_owned()),
         ("no list", "error_handlers = 'log'".to_owned(), "error_handlers is a text; valid is a list of tables".to_owned()),
-        ("unknown field", http("slack", ", urls = 'x'"), "[0].urls is an unknown key; did you mean url?".to_owned()),
+        ("unknown field", http("slack", ", urls = 'x'"), "[0].urls is an unknown key of the table error_handlers; did you mean url?".to_owned()),
         (
             "unknown kind",
             one("SLACK", ""),

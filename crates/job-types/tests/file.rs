@@ -167,7 +167,7 @@ fn all_mistakes_of_a_file_are_found_at_once() {
         "line 1: registry is empty; ",
         "line 3: job \"a/b\": name is \"a/b\"; ",
         "line 4: job \"a/b\": sharding_total_count is \"two\"; valid is a whole number from 1 to 100000",
-        "line 5: job \"a/b\": crom is an unknown key; did you mean cron?",
+        "line 5: job \"a/b\": crom is an unknown key of a job; did you mean cron?",
         "line 6: job \"a/b\": timeout is 5; ",
         "line 7: job \"a/b\": retry.first_delay is \"soon\"; ",
         "line 7: job \"a/b\": retry.max_attempts is 1; ",
@@ -225,7 +225,7 @@ fn checks_of_a_program_are_reported_with_the_other_mistakes() {
         "line 1: registry: \"memory:\" is not supported",
         "line 5: job \"j1\": strategy is \"X\"; valid is none",
         "line 10: job \"j2\": strategy is \"Y\"; valid is none",
-        "line 11: job \"j2\": crom is an unknown key; did you mean cron?",
+        "line 11: job \"j2\": crom is an unknown key of a job; did you mean cron?",
     ];
     assert_eq!(lines, expected);
 }
@@ -394,47 +394,47 @@ fn errors_have_line_field_value_and_valid_values() {
         (
             "unknown at the top",
             "job = 1".into(),
-            "line 1: job is an unknown key; did you mean jobs?",
+            "line 1: job is an unknown key of the file; did you mean jobs?",
         ),
         (
             "unknown in a job",
             job("crom = 'x'"),
-            "line 4: job \"j\": crom is an unknown key; did you mean cron?",
+            "line 4: job \"j\": crom is an unknown key of a job; did you mean cron?",
         ),
         (
             "misspelt",
             job("failver = true\nstored = true"),
-            "line 4: job \"j\": failver is an unknown key; did you mean failover?",
+            "line 4: job \"j\": failver is an unknown key of a job; did you mean failover?",
         ),
         (
             "like no key",
             job("priority = 1"),
-            "line 4: job \"j\": priority is an unknown key; valid is one of name, sharding_total_count, cron, ",
+            "line 4: job \"j\": priority is an unknown key of a job; valid is one of name, sharding_total_count, cron, ",
         ),
         (
             "unknown in a script",
             script("cmd = 'x'"),
-            "line 5: job \"j\": script.cmd is an unknown key; valid is one of command, argv, shell, ",
+            "line 5: job \"j\": script.cmd is an unknown key of the table script; valid is one of command, argv, shell, ",
         ),
         (
             "unknown in a request",
             http("verb = 'x'"),
-            "line 7: job \"j\": http.verb is an unknown key; valid is one of url, method, body, ",
+            "line 7: job \"j\": http.verb is an unknown key of the table http; valid is one of url, method, body, ",
         ),
         (
             "unknown in retry",
             job("retry = { times = 3 }"),
-            "line 4: job \"j\": retry.times is an unknown key; valid is one of max_attempts, first_delay, max_delay, after_panics",
+            "line 4: job \"j\": retry.times is an unknown key of the table retry; valid is one of max_attempts, first_delay, max_delay, after_panics",
         ),
         (
             "unknown in catch_up",
             job("catch_up = { for = '1h' }"),
-            "line 4: job \"j\": catch_up.for is an unknown key; valid is one of window, max",
+            "line 4: job \"j\": catch_up.for is an unknown key of the table catch_up; valid is one of window, max",
         ),
         (
             "unknown in allow",
             "[allow]\nshells = []".into(),
-            "line 2: allow.shells is an unknown key; valid is one of commands, hosts, alert_hosts, secrets",
+            "line 2: allow.shells is an unknown key of the table allow; valid is one of commands, hosts, alert_hosts, secrets",
         ),
         (
             "no name",
@@ -498,7 +498,17 @@ fn errors_have_line_field_value_and_valid_values() {
             "line 4: job \"j\": script.argv[1] is 5; valid is",
         ),
         ("one job", "jobs = 5".into(), "line 1: jobs is 5; valid is a list of jobs"),
-        ("no TOML", "[[jobs".into(), "the file is no TOML that declares jobs: line 1"),
+        (
+            "a key twice",
+            job("cron = '@every 5m'\ncron = '@every 6m'"),
+            "the file is not valid TOML: line 5, column 1: duplicate key cron",
+        ),
+        (
+            "a key of the job in a table of it",
+            job("retry = { max_attempts = 3, cron = '@every 5m' }\nstored = true"),
+            "retry.cron is an unknown key of the table retry; cron is a key of the job: write it above its table retry",
+        ),
+        ("no TOML", "[[jobs".into(), "the file is not valid TOML: line 1, column 7: "),
         (
             "no type",
             job(""),
@@ -666,11 +676,11 @@ fn errors_have_line_field_value_and_valid_values() {
         }
     }
     let rows = [
-        ("no YAML", "jobs: [", "the file is no YAML that declares jobs"),
+        ("no YAML", "jobs: [", "the file is not valid YAML: "),
         (
             "unknown",
             "jobs:\n- nam: hunter2\n",
-            "line 2: job \"jobs[0]\": nam is an unknown key; did you mean name?",
+            "line 2: job \"jobs[0]\": nam is an unknown key of a job; did you mean name?",
         ),
         (
             "no text",

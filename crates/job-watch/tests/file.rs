@@ -98,8 +98,11 @@ fn error_names_field_value_and_valid_values() {
     let expect = |keys: &str| format!("[[expect]]\njob = \"a\"\n{keys}");
     let channel = |keys: &str| format!("[channels.ops]\n{keys}");
     let rows = [
-        ("nme = \"x\"".to_owned(), "line 1: unknown field `nme`, expected one of `name`"),
-        (expect("late = \"2m\""), "line 3: unknown field `late`, expected one of"),
+        ("nme = \"x\"".to_owned(), "line 1: nme is an unknown key of the file; valid is name, "),
+        (
+            expect("late = \"2m\""),
+            "line 3: late is an unknown key of the table expect; valid is job, ",
+        ),
         (expect("failures = \"3\""), "line 3: invalid type: string, expected u32"),
         (expect("late_after = \"2\""), "expect[0].late_after is \"2\"; valid is a duration from"),
         (expect("at_most = \"10ms\""), "expect[0].at_most is \"10ms\"; valid is a duration"),
@@ -111,7 +114,7 @@ fn error_names_field_value_and_valid_values() {
         (expect("failures = 1\nlabels = { \"a b\" = \"c\" }"), "labels is \"a b\"; valid is"),
         (expect("failures = 1\nfor = \"0s\""), "expect[0].for is \"0s\"; valid is a duration"),
         ("[[expect]]\njob = \"a/b\"\nfailures = 1".to_owned(), "expect[0].job is \"a/b\"; valid"),
-        ("[[expect]]\nfailures = 1".to_owned(), "line 1: missing field `job`"),
+        ("[[expect]]\nfailures = 1".to_owned(), "line 1: job is missing"),
         ("repeat = \"often\"".to_owned(), "repeat is \"often\"; valid is a duration"),
         ("name = \"a\\nb\"".to_owned(), "name is \"a\\nb\"; valid is one line"),
         (channel("kind = \"pager\""), "channels.ops.kind is \"pager\"; valid is email, ding"),

@@ -210,14 +210,17 @@ mod tests {
     fn fault_names_line_and_valid_values_but_no_secret() {
         let rows = [
             ("current = \"prod\"".to_owned(), "current is \"prod\"; valid is the name of one"),
-            ("[contexts.prod]".to_owned(), "line 1: missing field `registry`"),
+            ("[contexts.prod]".to_owned(), "line 1: registry is missing"),
             (
                 format!("{ENTRY}digest = \"anna:s3cret\""),
                 "line 3: a secret must not be in the file",
             ),
             (format!("{ENTRY}sasl_password = \"s3cret\""), "line 3: a secret must not be in"),
             (format!("{ENTRY}digest = s3cret"), "line 3: "),
-            (format!("{ENTRY}passwort = \"s3cret\""), "line 3: unknown field `passwort`"),
+            (
+                format!("{ENTRY}passwort = \"s3cret\""),
+                "line 3: passwort is an unknown key of the table contexts.prod",
+            ),
         ];
         for (text, beginning) in rows {
             let fault = parse(&text).unwrap_err();

@@ -147,7 +147,7 @@ mod tests {
             (entry("ci", &sha256, "soon"), "token \"ci\": expires is \"soon\""),
             (entry("", &sha256, "2027-01-01T00:00:00Z"), "token 1: name is \"\""),
             (format!("{valid}{valid}"), "token \"ci\" is given twice"),
-            ("[[tokens]]\nname = \"ci\"".to_owned(), "missing field `sha256`"),
+            ("[[tokens]]\nname = \"ci\"".to_owned(), "sha256 is missing"),
         ] {
             let refused = Tokens::parse(&text).unwrap_err();
             assert!(refused.contains(expected), "{refused}");

@@ -112,7 +112,10 @@ mod tests {
         assert_eq!(users.decoy().expose_secret(), hash);
         for (text, expected) in [
             (entry("bob", &hash, "role = \"boss\""), "unknown variant `boss`"),
-            (entry("bob", &hash, "role = \"admin\"\nmail = \"x\""), "line 5: unknown field `mail`"),
+            (
+                entry("bob", &hash, "role = \"admin\"\nmail = \"x\""),
+                "line 5: mail is an unknown key of the table ",
+            ),
             (
                 entry("bob", "pa55", "role = \"admin\""),
                 "user \"bob\": password is no argon2id hash",
@@ -120,7 +123,7 @@ mod tests {
             (entry("b\nb", &hash, "role = \"admin\""), "user 1: name is \"b\\nb\""),
             (entry("bob", &hash, "role = \"admin\"\njobs = \"\""), "user \"bob\": jobs is \"\""),
             (format!("{anna}{anna}"), "user \"anna\" is given twice"),
-            ("[[users]]\nname = \"bob\"".to_owned(), "missing field `password`"),
+            ("[[users]]\nname = \"bob\"".to_owned(), "password is missing"),
         ] {
             let refused = Users::parse(&text).unwrap_err();
             assert!(refused.contains(expected), "{refused}");

@@ -72,7 +72,7 @@ async fn unusable_file_is_named_beside_its_field() {
     let form_name = [("step", "preview"), ("name", "jobs.txt"), ("owner", "default")];
     for (document, fields, expected) in [
         (&*zero, &preview(&[])[..], "line 3: job &quot;a&quot;: sharding_total_count is 0"),
-        ("[[jobs", &preview(&[])[..], "jobs.toml: the file is no TOML"),
+        ("[[jobs", &preview(&[])[..], "jobs.toml: the file is not valid TOML"),
         (&*file("a"), &other[..], "owner is &quot;team a&quot;"),
         (&*file("a"), &form_name[..], "name is &quot;jobs.txt&quot;"),
     ] {

@@ -31,7 +31,7 @@ pub enum JobFileError {
         path: PathBuf,
     },
     /// The file is not valid TOML or YAML.
-    #[error("the file is no {form} that declares jobs: {reason}")]
+    #[error("the file is not valid {form}: {reason}")]
     Syntax {
         /// TOML or YAML.
         form: &'static str,
@@ -39,7 +39,10 @@ pub enum JobFileError {
         reason: String,
     },
     /// A table has an unknown key.
-    #[error("line {line}: {}{key} is an unknown key; {}", OfJob(.job), Suggestion(.closest, .known))]
+    #[error(
+        "line {line}: {}{key} is an unknown key of {}; {}",
+        OfJob(.job), Table(.job, .key), Suggestion(.job, .key, .closest, .known)
+    )]
     UnknownKey {
         /// Line of the key, counted from 1.
         line: usize,
@@ -145,13 +148,47 @@ impl fmt::Display for OfJob<'_> {
     }
 }
 
-struct Suggestion<'a>(&'a Option<&'static str>, &'a [&'static str]);
+/// The table of a key: its job, if it is within one, and the path of the key.
+struct Table<'a>(&'a Option<String>, &'a str);
+
+impl Table<'_> {
+    /// Returns the path of the table in the file, without indices: `jobs.retry`.
+    fn path(&self) -> String {
+        let jobs = self.0.as_ref().map(|_| "jobs");
+        let (tables, _) = self.1.rsplit_once('.').unwrap_or_default();
+        let tables = tables.split('.').filter_map(|table| table.split('[').next());
+        let path = jobs.into_iter().chain(tables).filter(|table| !table.is_empty());
+        path.collect::<Vec<_>>().join(".")
+    }
+
+    fn key(&self) -> &str {
+        self.1.rsplit_once('.').map_or(self.1, |(_, key)| key)
+    }
+}
+
+impl fmt::Display for Table<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path();
+        match path.rsplit('.').next().unwrap_or_default() {
+            "" => f.write_str("the file"),
+            "jobs" => f.write_str("a job"),
+            table => write!(f, "the table {table}"),
+        }
+    }
+}
+
+struct Suggestion<'a>(&'a Option<String>, &'a str, &'a Option<&'static str>, &'a [&'static str]);
 
 impl fmt::Display for Suggestion<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        let Self(job, key, closest, known) = self;
+        let table = Table(job, key);
+        if let Some(place) = keys::other_place(&table.path(), table.key()) {
+            return f.write_str(&place);
+        }
+        match closest {
             Some(closest) => write!(f, "did you mean {closest}?"),
-            None => write!(f, "valid is one of {}", self.1.join(", ")),
+            None => write!(f, "valid is one of {}", known.join(", ")),
         }
     }
 }

@@ -128,6 +128,38 @@ pub(super) fn closest(key: &str, known: &[&'static str]) -> Option<&'static str>
     close.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, known)| known)
 }
 
+/// Returns where a key is valid that is unknown in its table: in a table around it, such as the
+/// job, or in one within it. In TOML, a key belongs to the last table before it.
+pub(super) fn other_place(table: &str, key: &str) -> Option<String> {
+    let is_key = |path: &str| KEYS.iter().any(|(known, _)| *known == path);
+    let in_table =
+        |table: &str| if table.is_empty() { key.into() } else { format!("{table}.{key}") };
+    let last = |table: &str| table.rsplit('.').next().unwrap_or_default().to_owned();
+    let mut inner = table;
+    while !inner.is_empty() {
+        let outer = inner.rsplit_once('.').map_or("", |(outer, _)| outer);
+        if is_key(&in_table(outer)) {
+            return Some(match outer {
+                "" => format!("{key} is a key of the file: write it above the first job"),
+                _ => format!("{key} is a key of the job: write it above its table {}", last(inner)),
+            });
+        }
+        inner = outer;
+    }
+    let within = KEYS.iter().filter_map(|(path, _)| {
+        let (parent, last) = path.rsplit_once('.')?;
+        let is_within = table.is_empty() || parent.starts_with(&format!("{table}."));
+        (last == key && is_within).then_some(parent)
+    });
+    let parent = within.min_by_key(|parent| parent.len())?;
+    let is_table = KEYS.iter().any(|(path, _)| path.starts_with(&format!("{parent}.{key}.")));
+    Some(match parent {
+        "jobs" if is_table => format!("{key} is a table of a job: in TOML, [jobs.{key}]"),
+        "jobs" => format!("{key} is a key of a job"),
+        _ => format!("{key} is a key of the table {}", last(parent)),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,6 +216,35 @@ mod tests {
         let missing = KEYS.iter().map(|(path, _)| *path).filter(|path| !is_described(path));
         let missing: Vec<&str> = missing.filter(|path| path.contains('.')).collect();
         assert!(missing.is_empty(), "docs/job-file.md does not describe {missing:?}");
+    }
+
+    #[test]
+    fn other_place_of_a_key_is_around_or_within_its_table() {
+        let rows = [
+            (
+                "jobs.retry",
+                "cron",
+                Some("cron is a key of the job: write it above its table retry"),
+            ),
+            (
+                "jobs",
+                "registry",
+                Some("registry is a key of the file: write it above the first job"),
+            ),
+            (
+                "jobs.script",
+                "registry",
+                Some("registry is a key of the file: write it above the first job"),
+            ),
+            ("jobs", "shell", Some("shell is a key of the table script")),
+            ("", "name", Some("name is a key of a job")),
+            ("", "retry", Some("retry is a table of a job: in TOML, [jobs.retry]")),
+            ("jobs.retry", "shell", None),
+            ("jobs", "crom", None),
+        ];
+        for (table, key, expected) in rows {
+            assert_eq!(other_place(table, key).as_deref(), expected, "{table}.{key}");
+        }
     }
 
     #[test]

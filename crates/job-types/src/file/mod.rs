@@ -135,7 +135,7 @@ pub use several::{DuplicateJob, declared_configs};
 /// let error = JobFile::from_toml(file).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     r#"line 5: job "report": crom is an unknown key; did you mean cron?"#
+///     r#"line 5: job "report": crom is an unknown key of a job; did you mean cron?"#
 /// );
 ///
 /// let file = "jobs: [{name: report, sharding_total_count: 1, timeout: 5, stored: true}]";

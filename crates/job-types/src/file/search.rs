@@ -38,7 +38,12 @@ pub(super) fn read_all<T>(
             Err(mistake) => mistake,
         };
         // Without its value, a reading may miss the value of a mistake that is known.
-        let is_consequence = found.iter().any(|known| is_within(&known.path, &path));
+        let is_without_jobs = path == [Step::Key("jobs".to_owned())] && !tree.has(&path);
+        let is_consequence = found.iter().any(|known| {
+            is_within(&known.path, &path)
+                || is_without_jobs
+                    && matches!(*known.error, JobFileError::UnknownKey { job: None, .. })
+        });
         let is_repaired = repair(&mut tree, &path, is_consequence);
         if !is_consequence {
             let label = job_of(&path).and_then(|n| labels.get(n));

@@ -9,8 +9,12 @@ pub(in crate::file) fn from_toml(text: &str) -> Result<Node, String> {
     let lines = Lines::of(text);
     let table = DeTable::parse(text).map_err(|error| {
         // Not `Display` of the error: it shows the line, which may hold a credential.
-        let line = error.span().map_or(1, |span| lines.at(span.start));
-        format!("line {line}: {}", error.message())
+        let span = error.span().unwrap_or_default();
+        let (line, column) = (lines.at(span.start), lines.column(text, span.start));
+        // A key is no secret, and the line may not show it: `[table.key]`.
+        let key = text.get(span).filter(|_| error.message() == "duplicate key");
+        let key = key.map(|key| format!(" {key}")).unwrap_or_default();
+        format!("line {line}, column {column}: {}{key}", error.message())
     })?;
     Ok(Node { line: 1, value: toml_table(table.get_ref(), &lines) })
 }
@@ -67,5 +71,11 @@ impl Lines {
     /// Returns the line of an offset, counted from 1.
     fn at(&self, offset: usize) -> usize {
         self.0.partition_point(|start| *start <= offset)
+    }
+
+    /// Returns the column of an offset in its line, in characters, counted from 1.
+    fn column(&self, text: &str, offset: usize) -> usize {
+        let start = self.0.iter().rev().find(|start| **start <= offset).copied().unwrap_or(0);
+        text.get(start..offset).map_or(1, |before| before.chars().count() + 1)
     }
 }
