@@ -68,6 +68,7 @@ impl EventSubscriber for MetricsSubscriber {
             JobEvent::StrategyFailed { .. }
             | JobEvent::ConfigRejected { .. }
             | JobEvent::Anomaly { .. }
+            | JobEvent::ChangesMissed { .. }
             | JobEvent::RequestDropped { .. }
             | JobEvent::CommitRefused { .. }
             | JobEvent::ClockDiffers { .. }

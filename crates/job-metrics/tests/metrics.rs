@@ -74,6 +74,7 @@ fn every_event() -> Vec<JobEvent> {
         JobEvent::StrategyFailed { reason: reason.clone() },
         JobEvent::ConfigRejected { reason: reason.clone() },
         JobEvent::Anomaly { path: "/x".to_owned(), reason: reason.clone() },
+        JobEvent::ChangesMissed { count: 1, nodes: "config changed".to_owned() },
         JobEvent::RequestDropped { id: reason.clone(), reason: DropReason::Leaving },
         JobEvent::CommitRefused { reason: reason.clone() },
         JobEvent::ClockDiffers { ahead_ms: 61_000 },

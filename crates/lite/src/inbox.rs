@@ -4,7 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use coordination::{Event, FencingToken, FireTime, JobName, Layout, OnceStage, Reply, Ticket};
-use reg_center::{Change, Feed, Revision, SessionChange, SessionFeed};
+use reg_center::{Change, Feed, Node, Revision, SessionChange, SessionFeed};
 use tokio::select;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -48,6 +48,8 @@ pub(crate) enum Answer {
     HeldBack {
         revision: Revision,
     },
+    /// The nodes of the job, read apart from the feed; `None` if they could not be read.
+    Read(Option<Vec<Node>>),
 }
 
 /// Sender of answers, for the tasks of the driver.
@@ -160,7 +162,8 @@ impl Inbox {
             Answer::Replied { .. }
             | Answer::Clock(_)
             | Answer::Called { .. }
-            | Answer::HeldBack { .. } => None,
+            | Answer::HeldBack { .. }
+            | Answer::Read(_) => None,
         })
     }
 

@@ -29,6 +29,7 @@ mod output;
 mod panic_text;
 mod places;
 mod progress;
+mod reads;
 mod registration;
 mod retry;
 mod run;

@@ -59,6 +59,9 @@ fn log(event: &JobEvent) {
         JobEvent::StrategyFailed { reason } => error!(reason, "sharding strategy failed"),
         JobEvent::ConfigRejected { reason } => error!(reason, "stored configuration rejected"),
         JobEvent::Anomaly { path, reason } => warn!(path, reason, "unexpected node content"),
+        JobEvent::ChangesMissed { count, nodes } => {
+            error!(count, nodes, "the registry did not deliver changes; the job is read anew")
+        }
         JobEvent::RequestDropped { id, reason } => warn!(id, %reason, "request to run dropped"),
         JobEvent::CommitRefused { reason } => error!(reason, "transaction too large"),
         JobEvent::ClockDiffers { ahead_ms } => clock_differs(*ahead_ms),

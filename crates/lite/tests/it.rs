@@ -22,6 +22,7 @@ mod permits;
 mod placement;
 mod places;
 mod progress;
+mod reconciling;
 mod schedule;
 mod shutdown;
 mod spans;

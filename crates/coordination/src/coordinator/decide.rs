@@ -1,7 +1,6 @@
 //! Deciding: asks every duty in turn; at most one plan per duty is in flight.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use reg_center::{NodePath, Revision, SessionId};
 use sharding::InstanceId;
@@ -19,7 +18,6 @@ use crate::{Duty, java};
 
 impl Coordinator {
     pub(super) fn decide(&mut self, now: Now, out: &mut Vec<Command>) {
-        self.schedule_reconcile(now);
         let (Some(me), Some(session)) = (self.me.clone(), self.session) else { return };
         if !self.may_decide() {
             return;
@@ -149,19 +147,6 @@ impl Coordinator {
     /// written.
     pub(super) fn is_assignment_torn(&self) -> bool {
         self.in_doubt.iter().any(|assignment| assignment.shown_since.is_some())
-    }
-
-    /// Schedules the next decision that happens without any change, at the configured interval.
-    fn schedule_reconcile(&mut self, now: Now) {
-        let minutes = self.view.config().map_or(0, |config| config.reconcile_interval_minutes);
-        if minutes == 0 {
-            self.next_reconcile = None;
-            return;
-        }
-        if self.next_reconcile.is_none_or(|at| at <= now.mono) {
-            let interval = Duration::from_secs(60 * u64::from(minutes));
-            self.next_reconcile = Some(now.mono + interval);
-        }
     }
 
     fn report_strategy(&mut self, now: Now, me: &InstanceId, out: &mut Vec<Command>) {

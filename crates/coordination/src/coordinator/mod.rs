@@ -4,6 +4,7 @@ mod decide;
 mod follow;
 mod in_flight;
 mod observe;
+mod reconcile;
 mod record;
 mod reply;
 mod reporting;
@@ -19,6 +20,7 @@ use reg_center::{Limits, SessionId};
 use sharding::{InstanceAttributes, InstanceId, ShardingItem, StrategyRegistry};
 
 use self::in_flight::{AssignmentInDoubt, InFlight, Stage};
+use self::reconcile::Reconcile;
 use self::reporting::AlreadyReported;
 pub use self::status::Status;
 use crate::Following;
@@ -106,7 +108,7 @@ pub struct Coordinator {
     /// Assignments whose commit has an unknown outcome.
     in_doubt: Vec<AssignmentInDoubt>,
     next_ticket: u64,
-    next_reconcile: Option<Duration>,
+    reconcile: Reconcile,
     /// Time at which the next run may begin, if the job has reached its start rate.
     starts_again: Option<Duration>,
     /// Start of the time in which a narrow watch would have sufficed, while all items are followed.
@@ -137,7 +139,7 @@ impl Coordinator {
             in_flight: BTreeMap::new(),
             in_doubt: Vec::new(),
             next_ticket: 0,
-            next_reconcile: None,
+            reconcile: Reconcile::default(),
             starts_again: None,
             calm_since: None,
             settings: Settings::default(),
@@ -255,6 +257,7 @@ impl Coordinator {
         }
         self.end_waits(now);
         self.observe(now, out);
+        self.reconcile(now, out);
         self.decide(now, out);
         self.follow(now, out);
         self.note_wait(now);
@@ -278,7 +281,7 @@ impl Coordinator {
         let in_doubt = self.in_doubt.iter().filter_map(AssignmentInDoubt::ends);
         let java = self.local.java.next_wake();
         let idle = self.idle_servers.next_wake();
-        let waits = retries.chain(self.next_reconcile).chain(patience).chain(java).chain(in_doubt);
+        let waits = retries.chain(self.reconcile.next).chain(patience).chain(java).chain(in_doubt);
         let waits = waits.chain(idle).chain(self.starts_again);
         waits.chain(self.local.fires.delay_ends).min()
     }

@@ -30,6 +30,7 @@ impl Coordinator {
             Event::LeaseExpired => self.interrupt(InterruptReason::LeaseExpired, out),
             Event::Lost => self.lose(now, out),
             Event::Registry(changes) => self.apply(changes, out),
+            Event::Read(nodes) => self.compare(now, nodes, out),
             Event::Fire { at, next, missed } => {
                 // Under a narrow watch, the missed fires were looked up by some of the items only.
                 let is_complete = self.catch_up_since().is_none() || self.view.followed().is_all();

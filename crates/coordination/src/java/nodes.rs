@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use reg_center::{Node, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
 
+use crate::view::JobView;
+use crate::view::difference::Differences;
 use crate::wire::NodeKind;
 use crate::{Latch, OnceStage};
 
@@ -78,5 +80,35 @@ impl JavaNodes {
             }
             _ => {}
         }
+    }
+}
+
+impl Differences {
+    /// Compares the nodes that only coexistence with Java instances needs.
+    pub(crate) fn compare_peer_nodes(&mut self, before: &JobView, after: &JobView) {
+        let (found, after) = (self, &after.java);
+        // A new field has to be compared below.
+        let JavaNodes {
+            leftover_instances,
+            contenders,
+            necessary,
+            processing,
+            failover_root,
+            counted,
+            item_nodes,
+            unknown_nodes,
+        } = &before.java;
+        let instance = |id: &InstanceId| NodeKind::Instance(id.clone());
+        found.compare_all(instance, leftover_instances, &after.leftover_instances);
+        let latch = |(latch, name): &(Latch, String)| NodeKind::Latch(*latch, name.clone());
+        found.compare_all(latch, contenders, &after.contenders);
+        found.compare_flags(&NodeKind::Necessary, *necessary, after.necessary);
+        found.compare_flags(&NodeKind::Processing, *processing, after.processing);
+        found.compare_flags(&NodeKind::FailoverRoot, *failover_root, after.failover_root);
+        let count = |(stage, item): &(OnceStage, ShardingItem)| NodeKind::Counted(*stage, *item);
+        found.compare_sets(count, counted, &after.counted);
+        found.compare_sets(|item| NodeKind::Item(*item), item_nodes, &after.item_nodes);
+        let unknown = |(item, name): &(ShardingItem, String)| NodeKind::OfItem(*item, name.clone());
+        found.compare_sets(unknown, unknown_nodes, &after.unknown_nodes);
     }
 }

@@ -81,6 +81,7 @@ impl fmt::Display for InterruptReason {
 /// | `Schedule` | fires by this configuration from now on |
 /// | `Emit` | passes the event to the subscribers of job events |
 /// | `Follow` | opens a new feed with this scope and drops the former one |
+/// | `Read` | reads all nodes of this scope, apart from the feed, and answers with `Read` |
 /// | `LeaveRequested` | begins a graceful shutdown of the job: an operator removed the instance |
 /// | `Left` | ends: the instance has left |
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,6 +122,8 @@ pub enum Command {
     Emit(JobEvent),
     /// Opens a new feed.
     Follow(Scope),
+    /// Reads all nodes of a scope anew. A read that fails needs no answer.
+    Read(Scope),
     /// Begins a graceful shutdown.
     LeaveRequested,
     /// Ends the driver.
@@ -140,6 +143,7 @@ impl Command {
             Self::Schedule(_) => "schedule",
             Self::Emit(_) => "emit",
             Self::Follow(_) => "follow",
+            Self::Read(_) => "read",
             Self::LeaveRequested => "leave requested",
             Self::Left => "left",
         }
@@ -169,6 +173,9 @@ impl fmt::Display for Command {
             Self::Emit(event) => write!(f, "emit {event}"),
             Self::Follow(scope) => {
                 write!(f, "follow {} parts of {}", scope.parts().len(), scope.root())
+            }
+            Self::Read(scope) => {
+                write!(f, "read {} parts of {}", scope.parts().len(), scope.root())
             }
             Self::LeaveRequested | Self::Left => f.write_str(self.name()),
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use reg_center::{Change, Conflict, Revision, SessionId};
+use reg_center::{Change, Conflict, Node, Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::{
@@ -39,6 +39,7 @@ pub enum Reply {
 /// | `LeaseExpired` | the session may be over: runs are cancelled, without waiting for `Lost` |
 /// | `Lost` | the session is over |
 /// | `Registry` | the feed of the job's subtree has changes |
+/// | `Read` | the nodes of the job were read, apart from the feed |
 /// | `Fire` | a scheduled fire time has come |
 /// | `OnceReturned` | a once-per-cluster callback has returned |
 /// | `TriggerRequested` | an operator requests a run of all items of the job now |
@@ -66,6 +67,8 @@ pub enum Event {
     /// The feed has changes. All changes that are available go into one event, so that one decision
     /// sees whole transactions.
     Registry(Vec<Change>),
+    /// The nodes of a scope, as [`Command::Read`](crate::Command::Read) asked for them.
+    Read(Vec<Node>),
     /// A scheduled fire time has come.
     Fire {
         /// The scheduled fire time, which identifies the fire.
@@ -130,6 +133,7 @@ impl Event {
             Self::LeaseExpired => "lease expired",
             Self::Lost => "lost",
             Self::Registry(_) => "registry",
+            Self::Read(_) => "read",
             Self::Fire { .. } => "fire",
             Self::TriggerRequested { .. } => "trigger requested",
             Self::OnceReturned { .. } => "once returned",
@@ -188,6 +192,7 @@ impl fmt::Display for Event {
                 let mut changes = changes.iter();
                 changes.try_for_each(|change| write!(f, "{}; ", Sketch(change)))
             }
+            Self::Read(nodes) => write!(f, "read {} nodes", nodes.len()),
             Self::Waits(Some(waiting)) => write!(f, "{} runs wait for a place", waiting.count),
             Self::Suspended
             | Self::LeaseExpired

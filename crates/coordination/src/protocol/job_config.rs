@@ -37,7 +37,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `misfire` | true | fires that met the busy item are run once afterwards |
 /// | `monitor_execution` | true | runs are claimed and recorded in the registry |
 /// | `max_time_diff` | default, 60 s | clock difference beyond which fires are missed |
-/// | `reconcile_interval_minutes` | 10 | interval of decisions without an event; 0 is never |
+/// | `reconcile_interval_minutes` | 10 | interval of reads that check the view; 0 is never |
 /// | `cluster_concurrency` | no limit | runs at the same time on all instances |
 /// | `start_rate` | no limit | runs that begin in a period on all instances |
 /// | `server_ttl` | a day | time after which servers without instances are removed |
@@ -124,6 +124,9 @@ pub struct JobConfig {
     /// JSON text, or, in YAML, the lines with their key.
     pub unknown: Vec<(String, String)>,
 }
+
+/// Interval of reads that are compared with the view, in minutes, unless the job states another.
+pub(crate) const DEFAULT_RECONCILE_MINUTES: u32 = 10;
 
 /// The bound of [`MaxTimeDiff::Default`], in seconds.
 ///
@@ -247,7 +250,7 @@ impl JobConfig {
             misfire: true,
             monitor_execution: true,
             max_time_diff: MaxTimeDiff::Default,
-            reconcile_interval_minutes: 10,
+            reconcile_interval_minutes: DEFAULT_RECONCILE_MINUTES,
             server_ttl: ServerTtl::default(),
             cluster_concurrency: None,
             start_rate: None,

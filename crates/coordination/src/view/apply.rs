@@ -62,7 +62,7 @@ impl JobView {
     }
 
     /// Returns an empty view with the items that are followed from now on.
-    fn empty_snapshot(&self) -> Self {
+    pub(super) fn empty_snapshot(&self) -> Self {
         let (followed, follows_next) = (self.follows_next.clone(), self.follows_next.clone());
         Self { followed, follows_next, ..Self::new(self.layout.clone()).checked_by(self.check.0) }
     }

@@ -4,6 +4,7 @@
 
 mod apply;
 pub(crate) mod config;
+pub(crate) mod difference;
 pub(crate) mod holder;
 pub(crate) mod item;
 pub(crate) mod items;

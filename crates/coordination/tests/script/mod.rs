@@ -320,6 +320,10 @@ impl Cluster {
                 let this = &mut self.instances[instance];
                 (this.scope, this.feed) = (scope, feed);
             }
+            Command::Read(scope) => {
+                let nodes = self.registry.within(&scope).cloned().collect();
+                self.send_event(instance, Event::Read(nodes));
+            }
             Command::Left => this.left = true,
             Command::LeaveRequested => self.send_event(instance, Event::Drain),
             Command::Cancel(cancel) => this.cancelled.push(cancel),

@@ -81,6 +81,7 @@ impl Stage {
                 }
                 Command::CallOnce { .. }
                 | Command::Follow(_)
+                | Command::Read(_)
                 | Command::Interrupt(_)
                 | Command::Cancel(_)
                 | Command::Schedule(_)

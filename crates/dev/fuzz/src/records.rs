@@ -160,6 +160,7 @@ impl Scene {
                 }
                 Command::Emit(_)
                 | Command::Follow(_)
+                | Command::Read(_)
                 | Command::Interrupt(_)
                 | Command::Cancel(_)
                 | Command::Schedule(_)

@@ -757,4 +757,8 @@ mutants! {
     StartsNotAwaited,
     /// The leader takes over runs of a job with a start rate at once.
     RatedTakenAtOnce,
+    /// A missed change is reported and not repaired.
+    MissedChangeKept,
+    /// A change on its way counts as missed.
+    OneReadSuffices,
 }

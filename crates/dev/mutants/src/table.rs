@@ -3026,6 +3026,24 @@ pub const MUTANTS: &[Row] = &[
             "duty::starts::tests::sweep_starts_no_run_of_a_job_with_a_start_rate",
         )),
     },
+    Row {
+        mutant: M::MissedChangeKept,
+        properties: &["L0"],
+        story: "no instance runs the items of a change that the registry did not deliver",
+        watcher: ByStory(test_in(
+            "tests/reconciling.rs",
+            "missed_change_of_the_configuration_is_found",
+        )),
+    },
+    Row {
+        mutant: M::OneReadSuffices,
+        properties: &["L0"],
+        story: "each read of a busy job gives up its feed",
+        watcher: ByStory(test_in(
+            "tests/reconciling.rs",
+            "change_that_arrives_before_the_second_read_is_not_reported",
+        )),
+    },
 ];
 
 /// Returns a test by its file and its name.

@@ -258,7 +258,7 @@ fn same_seed_gives_same_run_in_every_process() {
 }
 
 /// Events of the product in 200 seeds, each with its minimum count.
-const PRODUCT: [(&str, u64); 36] = [
+const PRODUCT: [(&str, u64); 39] = [
     ("claimed", 5_000),
     ("settled", 3_000),
     ("failover", 60),
@@ -294,6 +294,9 @@ const PRODUCT: [(&str, u64); 36] = [
     ("excluded_time", 20),
     ("config_jitter", 50),
     ("config_excluded_days", 20),
+    ("miss_change", 100),
+    ("read", 200),
+    ("changes_missed", 20),
     ("narrowed", 100),
     ("widened", 30),
 ];

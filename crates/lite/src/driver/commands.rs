@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use coordination::{Command, Duty, FencingToken, FireTime, InterruptReason, OnceStage, StartItem};
+use reg_center::Scope;
 use tracing::Instrument;
 
 use super::Driver;
@@ -24,6 +25,7 @@ impl Driver {
             Command::Schedule(config) => self.schedule(config),
             Command::Emit(event) => self.record(event),
             Command::Follow(scope) => self.state.follow = Some(scope),
+            Command::Read(scope) => self.read(scope),
             Command::LeaveRequested => self.begin_shutdown(self.limits.leave_deadline, None),
             Command::Left => self.state.over = true,
         }
@@ -36,6 +38,15 @@ impl Driver {
         let (registry, answers) = (Arc::clone(&self.seams.registry), self.answers.clone());
         let task = async move { commit.run(&*registry, answers).await };
         self.seams.spawn.spawn(Box::pin(task.instrument(span)));
+    }
+
+    /// Reads the job's nodes, unless an earlier read still waits for its turn.
+    fn read(&mut self, scope: Scope) {
+        if std::mem::replace(&mut self.state.reading, true) {
+            return;
+        }
+        let read = self.read_turns.clone().read(scope, self.seams.clone(), self.answers.clone());
+        self.seams.spawn.spawn(Box::pin(read.instrument(self.state.span.clone())));
     }
 
     fn start(&mut self, items: Vec<StartItem>) {

@@ -26,6 +26,7 @@ use crate::identity::Incarnations;
 use crate::inbox::{Answer, Answers, Inbox, Request, Signal};
 use crate::job_record::Subscribers;
 use crate::once_listener::OnceListener;
+use crate::reads::ReadTurns;
 use crate::runtime::GenerationGuard;
 use crate::seams::Seams;
 use crate::shutdown::Shutdown;
@@ -46,6 +47,7 @@ pub(crate) struct Driver {
     pub(crate) guard: Option<Arc<GenerationGuard>>,
     pub(crate) errors: ErrorDispatcher,
     pub(crate) timer: JobTimer,
+    pub(crate) read_turns: ReadTurns,
     pub(crate) subscribers: Arc<Subscribers>,
     pub(crate) answers: Answers,
     pub(crate) limits: ShutdownLimits,
@@ -87,6 +89,8 @@ pub(crate) struct State {
     pub(crate) waits: waits::Waits,
     /// Scope of the next feed, if the subscription has to change.
     pub(crate) follow: Option<Scope>,
+    /// A read of the job's nodes has not been answered yet.
+    pub(crate) reading: bool,
     /// The event loop ends after the present signal.
     pub(crate) over: bool,
 }
@@ -110,6 +114,7 @@ impl State {
             stop: None,
             waits: waits::Waits::default(),
             follow: None,
+            reading: false,
             over: false,
         }
     }
@@ -217,6 +222,12 @@ impl Driver {
             Answer::Called { stage, token } => self.feed(Event::OnceReturned { stage, token }),
             Answer::StopJob { reason } => self.stop_job(reason),
             Answer::HeldBack { revision } => self.held_back(revision),
+            Answer::Read(nodes) => {
+                self.state.reading = false;
+                if let Some(nodes) = nodes {
+                    self.feed(Event::Read(nodes));
+                }
+            }
         }
     }
 

@@ -30,7 +30,7 @@ use jiff::Timestamp;
 /// | [`strategy`](Self::strategy) | `PLACEMENT` for new jobs | strategy that chooses the owners |
 /// | [`max_time_diff`](Self::max_time_diff) | 60 s | maximum difference of the clocks |
 /// | [`compare_clocks`](Self::compare_clocks) | true | compare the clock with the registry's |
-/// | [`reconcile_interval`](Self::reconcile_interval) | 10 min | time between periodic decisions |
+/// | [`reconcile_interval`](Self::reconcile_interval) | 10 min | time between checks of the view |
 /// | [`server_ttl`](Self::server_ttl) | a day | time after which idle servers are removed |
 /// | [`cluster_concurrency`](Self::cluster_concurrency) | none | limit of runs in the cluster |
 /// | [`start_rate`](Self::start_rate) | none | runs that begin in a period in the cluster |
@@ -492,8 +492,9 @@ impl JobBuilder {
         self
     }
 
-    /// Sets the interval at which instances decide again without an event, in whole minutes; zero
-    /// means never.
+    /// Sets the interval at which instances read the job's nodes again and compare them with their
+    /// view, in whole minutes; zero means never. [`JobEvent::ChangesMissed`](crate::JobEvent)
+    /// reports changes that the registry has not delivered.
     #[must_use]
     pub fn reconcile_interval(mut self, interval: Duration) -> Self {
         self.reconcile_interval = interval;

@@ -89,6 +89,7 @@ impl Registration {
             guard,
             errors: ErrorDispatcher::new(self.errors, &seams, answers.clone(), inbox.abort.clone()),
             timer: scheduler.timer().place(fires),
+            read_turns: scheduler.read_turns.clone(),
             subscribers,
             answers,
             limits,

@@ -16,6 +16,7 @@ use super::{Inner, Scheduler};
 use crate::address::{self, Network, Preference};
 use crate::identity::Incarnations;
 use crate::places::Places;
+use crate::reads::ReadTurns;
 use crate::registration;
 use crate::runtime::{self, Runtime, RuntimeJobStates};
 use crate::seams::{Clock, Randomness, Seams, Spawn, SystemClock, SystemRandomness, TokioSpawn};
@@ -381,6 +382,7 @@ impl SchedulerBuilder {
             abort,
             runtime: Runtime::new(self.labels, self.max_runtime_jobs, job_states),
             places: max_concurrency.map(Places::new),
+            read_turns: ReadTurns::default(),
             timer: OnceLock::new(),
             jobs: Mutex::default(),
         };

@@ -16,6 +16,7 @@ use trigger::Zone;
 
 use crate::identity::Incarnations;
 use crate::places::Places;
+use crate::reads::ReadTurns;
 use crate::runtime::{self, Runtime};
 use crate::seams::Seams;
 use crate::timer::Timer;
@@ -82,6 +83,7 @@ pub(crate) struct Inner {
     pub(crate) runtime: Runtime,
     /// The places of all runs; `None` if their number is not limited.
     pub(crate) places: Option<Arc<Places>>,
+    pub(crate) read_turns: ReadTurns,
     jobs: Mutex<Jobs>,
     timer: OnceLock<Timer>,
 }

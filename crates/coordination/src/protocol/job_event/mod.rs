@@ -40,6 +40,7 @@ use crate::{FencingToken, FireRange, FireTime, Gap, Outcome, RunSource};
 /// | `StrategyFailed` | the strategy gave no usable assignment; the former one stays |
 /// | `ConfigRejected` | the stored configuration is invalid; the last valid one stays in force |
 /// | `Anomaly` | a node has invalid data, which is ignored |
+/// | `ChangesMissed` | the registry has not delivered changes, and the job is read anew |
 /// | `RequestDropped` | a manual request is dropped, with the reason |
 /// | `CommitRefused` | a transaction exceeds the registry's limit |
 /// | `ClockDiffers`, `ClockAgrees` | the clock differs from the registry's, or agrees again |
@@ -202,6 +203,14 @@ pub enum JobEvent {
         /// Description of the fault.
         reason: String,
     },
+    /// The registry has not delivered changes of nodes, as two reads have shown. The instance reads
+    /// the job anew.
+    ChangesMissed {
+        /// Number of these nodes.
+        count: usize,
+        /// The first nodes, below the job's root, each as created, changed or deleted.
+        nodes: String,
+    },
     /// A manual request is dropped.
     ///
     /// The process that received the request reports it. If no instance is its author, the leader
@@ -258,6 +267,7 @@ impl JobEvent {
             Self::StrategyFailed { .. } => "strategy_failed",
             Self::ConfigRejected { .. } => "config_rejected",
             Self::Anomaly { .. } => "anomaly",
+            Self::ChangesMissed { .. } => "changes_missed",
             Self::RequestDropped { .. } => "request_dropped",
             Self::CommitRefused { .. } => "commit_refused",
             Self::ClockDiffers { .. } => "clock_differs",

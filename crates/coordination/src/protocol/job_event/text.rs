@@ -65,6 +65,10 @@ impl fmt::Display for JobEvent {
             Self::StrategyFailed { reason } => write!(f, "sharding strategy failed: {reason}"),
             Self::ConfigRejected { reason } => write!(f, "stored configuration rejected: {reason}"),
             Self::Anomaly { path, reason } => write!(f, "{path}: {reason}"),
+            Self::ChangesMissed { count, nodes } => {
+                write!(f, "the registry did not deliver changes of {}: ", counted(*count, "node"))?;
+                write!(f, "{nodes}; the job is read anew")
+            }
             Self::RequestDropped { id, reason } => write!(f, "request {id} dropped: {reason}"),
             Self::CommitRefused { reason } => write!(f, "transaction too large: {reason}"),
             Self::ClockDiffers { ahead_ms } => write!(f, "{}", ClockDifference(*ahead_ms)),

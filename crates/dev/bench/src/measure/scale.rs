@@ -255,7 +255,8 @@ impl Cluster {
                     }));
                 }
                 Command::Follow(scope) => self.follow(index, scope),
-                Command::CallOnce { .. }
+                Command::Read(_)
+                | Command::CallOnce { .. }
                 | Command::Interrupt(_)
                 | Command::Cancel(_)
                 | Command::Schedule(_)

@@ -100,6 +100,7 @@ impl World {
                 }
                 Command::Commit { .. }
                 | Command::Follow(_)
+                | Command::Read(_)
                 | Command::Interrupt(_)
                 | Command::Cancel(_)
                 | Command::Schedule(_)

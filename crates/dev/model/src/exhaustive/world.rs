@@ -227,6 +227,7 @@ impl World {
                 Command::Left => observed.status = Status::Left,
                 Command::Commit { .. }
                 | Command::Follow(_)
+                | Command::Read(_)
                 | Command::Interrupt(_)
                 | Command::Cancel(_)
                 | Command::Schedule(_)

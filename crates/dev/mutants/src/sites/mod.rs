@@ -3,6 +3,7 @@
 mod coordinator_decide;
 mod coordinator_follow;
 mod coordinator_observe;
+mod coordinator_reconcile;
 mod coordinator_record;
 mod coordinator_reply;
 mod coordinator_reporting;
@@ -101,6 +102,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/coordinator/decide.rs", coordinator_decide::SITES),
     ("crates/coordination/src/coordinator/follow.rs", coordinator_follow::SITES),
     ("crates/coordination/src/coordinator/observe.rs", coordinator_observe::SITES),
+    ("crates/coordination/src/coordinator/reconcile.rs", coordinator_reconcile::SITES),
     ("crates/coordination/src/coordinator/record.rs", coordinator_record::SITES),
     ("crates/coordination/src/coordinator/reply.rs", coordinator_reply::SITES),
     ("crates/coordination/src/coordinator/reporting.rs", coordinator_reporting::SITES),

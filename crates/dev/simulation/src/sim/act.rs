@@ -59,6 +59,11 @@ pub enum Act {
         /// Duration of the delay.
         ms: u32,
     },
+    /// The next change of the job is never delivered to the node, which a registry must not do.
+    MissChange {
+        /// The node.
+        who: Who,
+    },
     /// The registry ends the session of the node.
     Expire {
         /// The node.
@@ -211,6 +216,7 @@ impl Act {
             Self::DelayRequest { .. } => "delay_request",
             Self::Cut { .. } => "partition",
             Self::Lag { .. } => "lag",
+            Self::MissChange { .. } => "miss_change",
             Self::Expire { .. } => "expire",
             Self::Crash { .. } => "crash",
             Self::Freeze { .. } => "pause",
@@ -251,6 +257,7 @@ impl Act {
             | Self::DelayRequest { who, .. }
             | Self::Cut { who, .. }
             | Self::Lag { who, .. }
+            | Self::MissChange { who }
             | Self::Expire { who, .. }
             | Self::Crash { who, .. }
             | Self::Freeze { who, .. }
@@ -306,6 +313,7 @@ impl Act {
             | Self::DelayRequest { .. }
             | Self::Cut { .. }
             | Self::Lag { .. }
+            | Self::MissChange { .. }
             | Self::Expire { .. }
             | Self::Crash { .. }
             | Self::Freeze { .. }

@@ -76,6 +76,10 @@ impl World {
                 self.nodes[index].lag_until = self.mono + duration(ms);
                 true
             }
+            Act::MissChange { .. } => {
+                self.nodes[index].misses_next = true;
+                true
+            }
             Act::Expire { notice_ms, .. } => self.expire(index, duration(notice_ms)),
             Act::Crash { restart_ms, .. } => self.crash(index, duration(restart_ms)),
             Act::Freeze { ms, .. } => self.freeze(index, duration(ms)),

@@ -21,6 +21,8 @@ const TURNS: usize = 4_000;
 /// Upper bound of the time in which a healed cluster runs a fire with a fixed delay and records its
 /// end.
 const DELAYED: Duration = Duration::from_secs(120);
+/// Time in which two reads find the changes that a node has missed, a minute apart or less.
+const RECONCILED: Duration = Duration::from_secs(90);
 /// Maximum wait that counts as activity. Longer waits are for reconciling: several processes that
 /// reconcile once a minute leave a longer gap.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -122,6 +124,9 @@ impl World {
         }
         self.write_config();
         self.record_outside(Writer::Nemesis, Fact::Healed);
+        if self.has_missed_changes {
+            self.run_until(RECONCILED, |_| false);
+        }
         self.run_until_quiet();
         for index in 0..self.nodes.len() {
             let server = self.paths.server(&self.nodes[index].server);
@@ -167,6 +172,7 @@ impl World {
         let node = &mut self.nodes[index];
         node.armed.clear();
         node.lag_until = now;
+        node.misses_next = false;
         for run in &mut node.runs {
             run.ends = Some(run.ends.unwrap_or(now));
         }

@@ -17,10 +17,10 @@ use reg_center::{Change, Node, NodePath, Revision, Scope};
 use super::dice::Dice;
 use super::profile::Pace;
 
-/// A message to the process.
+/// A message to the process: a change of the feed, or another event.
 #[derive(Debug)]
 pub(crate) enum Message {
-    Session(Event),
+    Event(Event),
     Change(Change),
 }
 
@@ -60,9 +60,9 @@ impl Inbox {
         self.queue.is_empty() && self.touched.is_empty() && self.listing.is_none()
     }
 
-    /// Queues a session change.
-    pub(crate) fn push_session(&mut self, event: Event) {
-        self.queue.push_back(Message::Session(event));
+    /// Queues a session change, or the answer to a read.
+    pub(crate) fn push_event(&mut self, event: Event) {
+        self.queue.push_back(Message::Event(event));
     }
 
     /// Drops pending reads after the loss of the connection. The next snapshot will contain their
@@ -72,9 +72,9 @@ impl Inbox {
         self.listing = None;
     }
 
-    /// Drops all pending messages and reads of the feed; session changes stay.
+    /// Drops all pending messages and reads of the feed; other events stay.
     pub(crate) fn forget(&mut self) {
-        self.queue.retain(|message| matches!(message, Message::Session(_)));
+        self.queue.retain(|message| matches!(message, Message::Event(_)));
         self.touched.clear();
         self.seen.clear();
         (self.listing, self.scope) = (None, None);
@@ -133,7 +133,7 @@ impl Inbox {
             self.replace(path);
         }
         let movable = |other: &&Message| match other {
-            Message::Session(_) => false,
+            Message::Event(_) => false,
             Message::Change(other) => {
                 other.path().is_some_and(|other| Some(other) != own_path.as_ref())
             }
@@ -150,7 +150,7 @@ impl Inbox {
             Message::Change(Change::Put(node)) => node.path != *path,
             Message::Change(Change::Gone { path: other, .. }) => other != path,
             Message::Change(Change::Init | Change::Entry(_) | Change::Ready)
-            | Message::Session(_) => true,
+            | Message::Event(_) => true,
         });
     }
 
@@ -188,10 +188,10 @@ impl Inbox {
         self.queue.extend(change.map(Message::Change));
     }
 
-    /// Returns the next session change, or the next changes as one batch of at most `most`.
+    /// Returns the next other event, or the next changes as one batch of at most `most`.
     pub(crate) fn pop(&mut self, most: usize) -> Option<Event> {
         match self.queue.pop_front()? {
-            Message::Session(event) => Some(event),
+            Message::Event(event) => Some(event),
             Message::Change(first) => {
                 let mut batch = vec![first];
                 while batch.len() < most

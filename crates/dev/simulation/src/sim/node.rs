@@ -135,6 +135,8 @@ pub(crate) struct Node {
     /// Writes of progress that runs have prepared.
     pub(crate) reports: Vec<PreparedReport>,
     pub(crate) lag_until: Duration,
+    /// The next change is not delivered.
+    pub(crate) misses_next: bool,
     /// Fates of the next commits.
     pub(crate) armed: VecDeque<Fate>,
     /// Kind of the fault that cut the connection, for the record of its end.
@@ -171,6 +173,7 @@ impl Node {
             calls: Vec::new(),
             reports: Vec::new(),
             lag_until: Duration::ZERO,
+            misses_next: false,
             armed: VecDeque::new(),
             link_fault: None,
             received: Received::default(),

@@ -290,6 +290,12 @@ impl Profile {
         if self.mixed_releases { 0 } else { self.backfill_every }
     }
 
+    /// Returns the average number of steps between two changes that a node misses. Reads at the
+    /// reconcile interval find them, so that it has to be short.
+    pub(crate) fn misses_every(&self) -> u32 {
+        if self.job.reconcile_minutes == 1 { 400 } else { 0 }
+    }
+
     /// Returns true if fires can differ from the cron expression: with jitter, or with a midnight
     /// in the run.
     fn has_odd_times(&self) -> bool {

@@ -185,7 +185,11 @@ impl World {
         let pace = &self.script.profile.pace;
         for node in self.nodes.iter_mut().filter(|node| node.is_linked()) {
             for change in &changes {
-                node.inbox.notify(change, pace, &mut self.dice);
+                if std::mem::take(&mut node.misses_next) {
+                    self.has_missed_changes = true;
+                } else {
+                    node.inbox.notify(change, pace, &mut self.dice);
+                }
             }
         }
         self.check_write(writer, changes);

@@ -107,6 +107,9 @@ impl Release {
         if self == Self::Present {
             return event;
         }
+        if let Event::Read(nodes) = event {
+            return Event::Read(nodes.into_iter().map(|node| self.read_node(node)).collect());
+        }
         let Event::Registry(changes) = event else { return event };
         Event::Registry(changes.into_iter().map(|change| self.read_change(change)).collect())
     }

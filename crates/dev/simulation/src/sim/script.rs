@@ -79,6 +79,10 @@ impl Script {
             if dice.one_in(profile.cancels_every().into()) {
                 acts.push(Timed { step, act: cancel(&mut dice, &profile) });
             }
+            let mut dice = Dice::at(seed, Stream::Extras, moment | MISS_MOMENT);
+            if dice.one_in(profile.misses_every().into()) {
+                acts.push(Timed { step, act: Act::MissChange { who: who(&mut dice, &profile) } });
+            }
             let mut dice = Dice::at(seed, Stream::Extras, moment | BACKFILL_MOMENT);
             if dice.one_in(profile.backfills_every().into()) {
                 acts.push(Timed { step, act: backfill(&mut dice, &profile) });
@@ -132,6 +136,9 @@ const PARAMETER_MOMENT: u64 = 1 << 40;
 
 /// Distinguishes the moments of cancellations from those of steps.
 const CANCEL_MOMENT: u64 = 1 << 41;
+
+/// Distinguishes the moments of missed changes from those of steps.
+const MISS_MOMENT: u64 = 1 << 45;
 
 /// Distinguishes the moments of backfills from those of steps.
 const BACKFILL_MOMENT: u64 = 1 << 44;

@@ -128,7 +128,7 @@ impl World {
         let node = &mut self.nodes[index];
         let Link::Cut { since, noticed: false } = node.link else { return };
         node.link = Link::Cut { since, noticed: true };
-        node.inbox.push_session(Event::Suspended);
+        node.inbox.push_event(Event::Suspended);
         let unsent = node.commits.drain(..).map(|pending| (pending.ticket, Reply::Unknown));
         let unnoticed_replies: Vec<_> = node.unnoticed_replies.drain(..).chain(unsent).collect();
         node.replies.extend(unnoticed_replies);
@@ -140,7 +140,7 @@ impl World {
     pub(crate) fn lease_ends(&mut self, index: usize) {
         if !self.nodes[index].is_linked() {
             self.coverage.count("lease_expired");
-            self.nodes[index].inbox.push_session(Event::LeaseExpired);
+            self.nodes[index].inbox.push_event(Event::LeaseExpired);
         }
     }
 
@@ -164,7 +164,7 @@ impl World {
         let old = self.nodes[index].session;
         let live = old.filter(|id| self.sessions.contains_key(id));
         if live.is_none() && old.is_some() {
-            self.nodes[index].inbox.push_session(Event::Lost);
+            self.nodes[index].inbox.push_event(Event::Lost);
         }
         let session = live.unwrap_or_else(|| self.open_session(index));
         if let Some(of) = self.sessions.get_mut(&session) {
@@ -174,7 +174,7 @@ impl World {
         node.session = Some(session);
         node.link = Link::Up;
         let incarnation = node.instance.clone().expect("a node with a session has an instance id");
-        node.inbox.push_session(Event::Connected { session, incarnation });
+        node.inbox.push_event(Event::Connected { session, incarnation });
         node.inbox.list(&self.model, &node.scope, &self.script.profile.pace);
     }
 
@@ -187,6 +187,15 @@ impl World {
         node.inbox.forget();
         if node.is_linked() {
             node.inbox.list(&self.model, &node.scope, &self.script.profile.pace);
+        }
+    }
+
+    /// Reads the nodes of a scope for a process. A read without a connection has no answer.
+    pub(crate) fn read(&mut self, index: usize, scope: &Scope) {
+        if self.nodes[index].is_linked() {
+            self.coverage.count("read");
+            let nodes = self.model.within(scope).cloned().collect();
+            self.nodes[index].inbox.push_event(Event::Read(nodes));
         }
     }
 

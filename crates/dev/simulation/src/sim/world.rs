@@ -64,6 +64,8 @@ pub(crate) struct World {
     pub(crate) epoch_ms: i64,
     pub(crate) agenda: Agenda,
     pub(crate) registry_down: bool,
+    /// A node has missed a change, which a read has to find.
+    pub(crate) has_missed_changes: bool,
     /// True if all sessions end during the outage.
     pub(crate) outage_ends_sessions: bool,
     /// Writes of operators that arrive late, by their numbers.
@@ -106,6 +108,7 @@ impl World {
             },
             agenda: Agenda::default(),
             registry_down: false,
+            has_missed_changes: false,
             outage_ends_sessions: false,
             late_writes: Vec::new(),
             n_instances: 0,
@@ -268,6 +271,7 @@ impl World {
             Command::Schedule(config) => self.schedule(index, &config),
             Command::Emit(event) => self.emit(index, &event),
             Command::Follow(scope) => self.follow(index, scope),
+            Command::Read(scope) => self.read(index, &scope),
         }
     }
 
@@ -285,6 +289,9 @@ impl World {
             JobEvent::Claimed { source: RunSource::Misfire, .. } => self.coverage.count("misfire"),
             JobEvent::Resharded { deferred, .. } if *deferred > 0 => {
                 self.coverage.count("deferred_move");
+            }
+            JobEvent::ChangesMissed { nodes, .. } if !self.has_missed_changes => {
+                self.fail("view", format!("node {index} reports changes as missed: {nodes}"));
             }
             JobEvent::Missed { item, fire, reason } => {
                 let (item, fire, reason) = (item.map(|i| i.index()), fire.0, reason.to_string());

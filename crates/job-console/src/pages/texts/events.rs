@@ -74,6 +74,16 @@ const SENTENCES: &[(&str, &str, &str)] = &[
     ),
     ("strategy_failed", "sharding strategy failed: {}", "分片策略失败：{0}"),
     ("config_rejected", "stored configuration rejected: {}", "存储的配置被拒绝：{0}"),
+    (
+        "changes_missed",
+        "the registry did not deliver changes of 1 node: {}; the job is read anew",
+        "注册中心没有推送 1 个节点的变更：{0}；该作业被重新读取",
+    ),
+    (
+        "changes_missed",
+        "the registry did not deliver changes of {} nodes: {}; the job is read anew",
+        "注册中心没有推送 {0} 个节点的变更：{1}；该作业被重新读取",
+    ),
     ("request_dropped", "request {} dropped: {}", "请求 {0} 被丢弃：{1*}"),
     ("commit_refused", "transaction too large: {}", "事务过大：{0}"),
     (
@@ -276,6 +286,8 @@ mod tests {
             dropped(DropReason::InDoubt),
             dropped(DropReason::ParameterNotCarried),
             dropped(DropReason::ParameterTooLarge),
+            JobEvent::ChangesMissed { count: 1, nodes: reason() },
+            JobEvent::ChangesMissed { count: 3, nodes: reason() },
             JobEvent::StrategyFailed { reason: reason() },
             JobEvent::ConfigRejected { reason: reason() },
             JobEvent::CommitRefused { reason: reason() },

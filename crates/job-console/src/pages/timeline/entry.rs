@@ -42,7 +42,7 @@ impl EventKind {
 
 /// Events of the history that are entries, in the order of the filter: all but claims and
 /// completions.
-pub(crate) const EVENTS: [EventKind; 23] = [
+pub(crate) const EVENTS: [EventKind; 24] = [
     EventKind::new("missed", "wait", ["fire missed", "漏掉的触发"]),
     EventKind::new("misfire_noted", "wait", ["misfire", "错过触发"]),
     EventKind::new("gap", "wait", ["gap", "空档"]),
@@ -63,6 +63,7 @@ pub(crate) const EVENTS: [EventKind; 23] = [
     EventKind::new("commit_refused", "wait", ["commit refused", "提交被拒绝"]),
     EventKind::new("strategy_failed", "fail", ["strategy failed", "分片策略失败"]),
     EventKind::new("anomaly", "wait", ["node unreadable", "节点不可读"]),
+    EventKind::new("changes_missed", "fail", ["changes missed", "变更未送达"]),
     EventKind::new("clock_differs", "wait", ["clock differs", "时钟偏差"]),
     EventKind::new("clock_agrees", "done", ["clock agrees", "时钟一致"]),
     EventKind::new("stopped", "off", ["job stopped", "作业停止"]),
