@@ -1,4 +1,4 @@
-//! Suggestions for misspelled names: jobs, servers, strategies and time zones.
+//! Suggestions for misspelled names: jobs, servers and strategies.
 
 use std::time::Duration;
 
@@ -37,8 +37,8 @@ async fn names(missing: &Missing, operations: &Operations) -> Option<Vec<String>
     }
 }
 
-/// Returns the question for the value of a field that is a name: of a sharding strategy, or of a
-/// time zone. `value` may have quotes, as in errors.
+/// Returns the question for the value of a field that is the name of a sharding strategy. `value`
+/// may have quotes, as in errors.
 pub(crate) fn of_value(field: &str, value: &str) -> Option<String> {
     let value = value.trim_matches('"');
     match field {
@@ -46,26 +46,8 @@ pub(crate) fn of_value(field: &str, value: &str) -> Option<String> {
             let known = StrategyRegistry::default().get(value).err()?.known;
             did_you_mean(value, known.iter().map(|name| &**name))
         }
-        // `CST` is a time in China, in America and in Cuba.
-        "time_zone" if is_abbreviation(value) => Some(
-            "an abbreviation has several meanings; valid is a city, such as Asia/Shanghai".into(),
-        ),
-        "time_zone" => {
-            let known: Vec<String> = jiff::tz::db().available().map(|z| z.to_string()).collect();
-            let city = |zone: &&String| {
-                zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(value))
-            };
-            match known.iter().find(city) {
-                Some(zone) => Some(format!("did you mean {zone}?")),
-                None => did_you_mean(value, known.iter().map(String::as_str)),
-            }
-        }
         _ => None,
     }
-}
-
-fn is_abbreviation(zone: &str) -> bool {
-    (2..=5).contains(&zone.len()) && zone.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 #[cfg(test)]
@@ -73,21 +55,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn similar_strategies_and_zones_are_suggested() {
+    fn similar_strategies_are_suggested() {
         let rows = [
             ("strategy", "\"ODEVTY\"", Some("did you mean ODEVITY?")),
             ("strategy", "\"RANDOM\"", None),
-            ("time_zone", "\"Asia/Shangai\"", Some("did you mean Asia/Shanghai?")),
-            ("time_zone", "shanghai", Some("did you mean Asia/Shanghai?")),
-            ("time_zone", "\"xyz\"", None),
             ("cron", "\"ODEVTY\"", None),
-            (
-                "time_zone",
-                "\"CST\"",
-                Some(
-                    "an abbreviation has several meanings; valid is a city, such as Asia/Shanghai",
-                ),
-            ),
         ];
         for (field, value, expected) in rows {
             assert_eq!(of_value(field, value).as_deref(), expected, "{field} = {value}");

@@ -147,7 +147,10 @@ async fn invalid_file_is_refused_with_its_field() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let rows = [
-        ("[[expect]]\njob = \"a\"\nlate = \"2m\"", "watch.toml: line 3: unknown field `late`"),
+        (
+            "[[expect]]\njob = \"a\"\nlate = \"2m\"",
+            "watch.toml: line 3: late is an unknown key of the table expect",
+        ),
         ("[[expect]]\njob = \"a\"\nfailures = 0", "watch.toml: expect[0].failures is 0; valid"),
     ];
     for (text, expected) in rows {
@@ -237,9 +240,10 @@ async fn successes_of_java_jobs_are_judged_by_a_history() {
     assert_eq!(states, [["fresh", "ok"], ["old", "violated"], ["silent", "unknown"]]);
 
     let none = format!("sqlite:{}", folder.path().join("none.db").display());
-    let rows: [(&str, &[&str], i32, &str); 3] = [
+    let rows: [(&str, &[&str], i32, &str); 4] = [
         (&url, &[], 2, "--history needs --java-zone"),
-        (&url, &["--java-zone", "Mars"], 2, "valid is the name of a time zone"),
+        (&url, &["--java-zone", "Mars"], 2, "valid is an IANA name such as Asia/Shanghai"),
+        (&none, &["--java-zone", "GMT+8"], 4, "there is no history at "),
         (&none, &["--java-zone", zone], 4, "there is no history at "),
     ];
     for (url, more, code, expected) in rows {

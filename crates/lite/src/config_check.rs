@@ -160,8 +160,5 @@ pub(crate) fn caveats(config: &JobConfig) -> Vec<CronCaveat> {
 
 /// Parses the time zone in a configuration field.
 pub(crate) fn zone(field: &'static str, name: &str) -> Result<Zone, InvalidConfig> {
-    Zone::parse(name).map_err(|error| {
-        let valid = format!("an IANA name such as Asia/Shanghai, or GMT+08:00 ({error})");
-        InvalidConfig::new(field, format!("{name:?}"), valid)
-    })
+    Zone::parse(name).map_err(|error| InvalidConfig::new(field, format!("{name:?}"), error.valid()))
 }

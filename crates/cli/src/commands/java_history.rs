@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::TimeZone;
 use job_history::History;
 use job_watch::{HistoryByJob, HistoryFacts};
+use lite::Zone;
 use tokio::sync::watch;
 
 use super::history::StoreArguments;
@@ -27,8 +29,12 @@ pub(crate) struct JavaHistoryArguments {
 }
 
 fn zone(name: &str) -> Result<TimeZone, String> {
-    let valid = "valid is the name of a time zone, such as UTC or Asia/Shanghai";
-    TimeZone::get(name).map_err(|_| valid.to_owned())
+    let zone = Zone::parse(name).map_err(|error| format!("valid is {}", error.valid()))?;
+    let name = zone.name();
+    // `GMT+08:00` is no name for jiff, but `+08:00` is.
+    let offset = name.strip_prefix("GMT").filter(|offset| offset.starts_with(['+', '-']));
+    let known = DateTimeParser::new().parse_time_zone(offset.unwrap_or(name));
+    known.map_err(|error| error.to_string())
 }
 
 impl JavaHistoryArguments {

@@ -17,7 +17,6 @@ use super::watch::{Answer, WatchOption, follow};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Column, Page, Table, Text, line, pairs, snake_case};
-use crate::suggestion;
 use crate::text::{job_name, moment, or_dash, timestamp};
 
 #[derive(Debug, Args)]
@@ -246,9 +245,8 @@ impl NextArguments {
             None => operations::next_fires(&config, after, n),
         };
         let fires = fires.map_err(|error| {
-            let question = suggestion::of_value(error.field, &error.value);
-            let text = error.to_string().replace('_', "-");
-            Fault::usage(format!("--{text}")).with_question(question)
+            let option = error.field.replace('_', "-");
+            Fault::usage(format!("--{option} is {}; valid is {}", error.value, error.valid))
         })?;
         let delay = operations::schedule_of(&config).ok().flatten();
         let delay = delay.filter(|schedule| schedule.fixed_delay().is_some());

@@ -133,7 +133,10 @@ pub(super) async fn list_next_fires(
     let after = query.after.unwrap_or_else(|| live.namespace.operations.present());
     let (time_zone, zone) = match query.time_zone {
         Some(name) => {
-            let canonical = Zone::parse(&name).map_err(|_| unknown_zone(&name))?.name().to_owned();
+            let zone = Zone::parse(&name).map_err(|error| {
+                Problem::invalid(format!("time_zone is {name:?}; valid is {}", error.valid()))
+            })?;
+            let canonical = zone.name().to_owned();
             let zone = zone_named(&canonical);
             (canonical, zone)
         }
@@ -160,11 +163,6 @@ pub(super) async fn list_next_fires(
 fn unreadable(job: &operations::JobSnapshot) -> Problem {
     let reason = job.config_fault().unwrap_or("there is none").to_owned();
     operations::Error::Unreadable { job: job.job().clone(), reason }.into()
-}
-
-fn unknown_zone(name: &str) -> Problem {
-    let valid = "valid is an IANA name such as Asia/Shanghai, or an offset such as GMT+08:00";
-    Problem::invalid(format!("time_zone is {name:?}; {valid}"))
 }
 
 /// Hypothetical change of a job.

@@ -164,9 +164,8 @@ impl Moment {
             Some(&**id)
         });
         let zone = id.map(Zone::parse).transpose();
-        let zone = zone.map_err(|_| {
-            let id = id.unwrap_or_default();
-            format!("{name} with the TZID {id:?}; valid is an IANA name such as Asia/Shanghai")
+        let zone = zone.map_err(|error| {
+            format!("{name} with the TZID {:?}; valid is {}", error.name, error.valid())
         })?;
         let zone = if is_utc { Some(Zone::utc()) } else { zone };
         Ok(Moment { zone, reading, is_date: text.len() == 8 })

@@ -71,10 +71,8 @@ impl ScheduleTexts<'_> {
     ) -> Result<Option<JobSchedule>, InvalidScheduleText> {
         let zone = match self.time_zone {
             None => default_zone.clone(),
-            Some(name) => Zone::parse(name).map_err(|error| {
-                let valid = format!("an IANA name such as Asia/Shanghai, or GMT+08:00 ({error})");
-                InvalidScheduleText::new("time_zone", name, valid)
-            })?,
+            Some(name) => Zone::parse(name)
+                .map_err(|error| InvalidScheduleText::new("time_zone", name, error.valid()))?,
         };
         let Some(cron) = self.cron else { return Ok(None) };
         let mut schedule = JobSchedule::parse(cron, &zone).map_err(|error| {

@@ -32,9 +32,8 @@ pub(crate) use segments::Segments;
 /// assert_eq!(Zone::parse("GMT+8")?, Zone::parse("GMT+08:00")?);
 /// assert_eq!(
 ///     Zone::parse("Shanghai").unwrap_err().to_string(),
-///     "time zone `Shanghai` is unknown; did you mean `Asia/Shanghai`? Valid are names of the \
-///      IANA database, such as `Europe/London` or `UTC`, and offsets from `GMT-23:59` to \
-///      `GMT+23:59`"
+///     "time zone is \"Shanghai\"; valid is an IANA name such as Asia/Shanghai, or an offset \
+///      such as GMT+08:00; did you mean Asia/Shanghai?"
 /// );
 /// # Ok::<(), trigger::ZoneError>(())
 /// ```

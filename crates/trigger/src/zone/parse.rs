@@ -57,21 +57,55 @@ fn offset_name(seconds: i32) -> String {
 fn named(name: &str) -> Result<Zone, Reason> {
     let database = TimeZoneDatabase::bundled();
     let Some(zone) = database.get(name).ok().filter(|zone| !zone.is_unknown()) else {
-        return Err(similar(&database, name).map_or(Reason::Unknown, Reason::DidYouMean));
+        return Err(match similar(&database, name) {
+            Some(similar) => Reason::DidYouMean(similar),
+            None if is_abbreviation(name) => Reason::Abbreviation,
+            None => Reason::Unknown,
+        });
     };
     let name = zone.iana_name().ok_or(Reason::Unknown)?.to_owned();
     Ok(Zone(std::sync::Arc::new(Inner { name, segments: Segments::of(&zone) })))
 }
 
-/// Returns a name of the database whose last part is the given name: `Asia/Shanghai` for
-/// `Shanghai`.
+/// Returns the valid name that an invalid one probably stands for: `GMT+08:00` for `UTC+8`, and
+/// `Asia/Shanghai` for `Shanghai` and for `Asia/Shangai`.
 fn similar(database: &TimeZoneDatabase, name: &str) -> Option<String> {
-    let wanted = name.trim().replace(' ', "_");
-    let last_part = |known: &str| known.rsplit('/').next().unwrap_or_default().to_owned();
-    database
-        .available()
-        .map(|known| known.as_str().to_owned())
-        .find(|known| last_part(known).eq_ignore_ascii_case(&wanted))
+    let wanted = name.trim().replace(' ', "_").to_ascii_lowercase();
+    let sign_and_digits = wanted.strip_prefix("utc").unwrap_or(&wanted);
+    if let Some((sign, digits)) = offset_text(&format!("GMT{sign_and_digits}")) {
+        return offset(sign, digits).ok().map(|zone| zone.name().to_owned());
+    }
+    let known: Vec<String> = database.available().map(|known| known.as_str().to_owned()).collect();
+    let is_last_part = |known: &&String| {
+        known.rsplit('/').next().is_some_and(|part| part.eq_ignore_ascii_case(&wanted))
+    };
+    if let Some(known) = known.iter().find(is_last_part) {
+        return Some(known.clone());
+    }
+    // Short names are too similar to each other.
+    let most = if wanted.len() < 7 { 0 } else { 2 };
+    let distances =
+        known.iter().map(|known| (distance(&wanted, &known.to_ascii_lowercase()), known));
+    let closest = distances.filter(|(distance, _)| *distance <= most).min();
+    closest.map(|(_, known)| known.clone())
+}
+
+/// Returns how many characters must be inserted, deleted or replaced to make one text the other.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (n, a) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], n + 1);
+        for (m, b) in other.chars().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[m + 1];
+            row[m + 1] = replaced.min(diagonal + 1).min(row[m] + 1);
+        }
+    }
+    row[other.chars().count()]
+}
+
+fn is_abbreviation(name: &str) -> bool {
+    (2..=5).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 #[cfg(test)]
@@ -107,8 +141,16 @@ mod tests {
             ("", Reason::Unknown),
             ("Mars/Olympus", Reason::Unknown),
             ("Etc/Unknown", Reason::Unknown),
-            ("+08:00", Reason::Unknown),
             ("München", Reason::Unknown),
+            ("xyz", Reason::Unknown),
+            ("China Standard Time", Reason::Unknown),
+            ("UTC+24", Reason::Unknown),
+            ("CST", Reason::Abbreviation),
+            ("+08:00", Reason::DidYouMean("GMT+08:00".to_owned())),
+            ("UTC+8", Reason::DidYouMean("GMT+08:00".to_owned())),
+            ("utc-3:30", Reason::DidYouMean("GMT-03:30".to_owned())),
+            ("Asia/Shangai", Reason::DidYouMean("Asia/Shanghai".to_owned())),
+            ("Europe/Berlyn", Reason::DidYouMean("Europe/Berlin".to_owned())),
             ("shanghai", Reason::DidYouMean("Asia/Shanghai".to_owned())),
             ("new york", Reason::DidYouMean("America/New_York".to_owned())),
             ("GMT+", Reason::NoOffset),
