@@ -295,6 +295,12 @@ fn refuse(
     } else if is_one_of(&[ErrorKind::InvalidValue, ErrorKind::ValueValidation]) {
         // These errors name the valid values, so the hint to the help is omitted.
         Fault::usage(what)
+    } else if is_one_of(&[ErrorKind::UnknownArgument])
+        && matches!(word, Some("jobs" | "list"))
+        && let Some(job) = arguments.get(2).and_then(|job| job.to_str())
+        && !job.starts_with('-')
+    {
+        Fault::usage(format!("{what}; `ejob job {job}` shows one job; see `{help}`"))
     } else {
         Fault::usage(format!("{what}; see `{help}`"))
     };

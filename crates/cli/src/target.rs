@@ -166,7 +166,10 @@ impl Target {
                     rest.split_once('/').filter(|(_, path)| !path.is_empty())
                 else {
                     // The root holds ZooKeeper's own nodes, which are not jobs.
-                    return Err(format!("{text:?} names no namespace; valid is {EXAMPLE}"));
+                    let address = text.trim_end_matches('/');
+                    return Err(format!(
+                        "{text:?} names no namespace; valid is {address}/NAMESPACE, such as {address}/jobs"
+                    ));
                 };
                 let (servers, namespace) = (servers.to_owned(), format!("/{path}"));
                 Ok(Self::Zookeeper(ZookeeperTarget { servers, namespace, named_by }))

@@ -202,7 +202,7 @@ fn wrong_command_line_is_one_error_line() {
             "registry without a namespace in a job file",
             &["worker", "unnamed.toml"],
             2,
-            "unnamed.toml: line 1: registry: \"zk://a\" names no namespace; valid is zk://zk-1:2181,zk-2:2181/jobs",
+            "unnamed.toml: line 1: registry: \"zk://a\" names no namespace; valid is zk://a/NAMESPACE, such as zk://a/jobs",
         ),
         (
             "empty registry in a job file",
@@ -244,7 +244,7 @@ fn wrong_command_line_is_one_error_line() {
             "address without a namespace",
             &["jobs", "--registry", "zk://a"],
             2,
-            "--registry: \"zk://a\" names no namespace; valid is zk://zk-1:2181,zk-2:2181/jobs",
+            "--registry: \"zk://a\" names no namespace; valid is zk://a/NAMESPACE, such as zk://a/jobs",
         ),
         (
             "address of an unknown kind",
@@ -387,7 +387,14 @@ fn wrong_command_line_is_one_error_line() {
             "time zone",
             &["next", "--cron", "0 0 5 * * ?", "--time-zone", "Mars"],
             2,
-            "--time-zone is \"Mars\"; valid is an IANA name such as Asia/Shanghai, or GMT+08:00 (_",
+            "--time-zone is \"Mars\"; valid is an IANA name such as Asia/Shanghai, or an offset such as GMT+08:00",
+        ),
+        (
+            "misspelt time zone",
+            &["next", "--cron", "0 0 5 * * ?", "--time-zone", "America/New_Yrk"],
+            2,
+            "--time-zone is \"America/New_Yrk\"; valid is an IANA name such as Asia/Shanghai, \
+             or an offset such as GMT+08:00; did you mean America/New_York?",
         ),
         (
             "time zone of a job",
@@ -605,6 +612,21 @@ fn wrong_command_line_is_one_error_line() {
             &["doctor", "--least", "bad"],
             2,
             "invalid value 'bad' for '--least <SEVERITY>'; [possible values: info, warning, error]",
+        ),
+        (
+            "a history without its kind",
+            &["history", "--history", "history.db"],
+            2,
+            "--history: url: the given text is not valid, it must be sqlite:PATH, \
+             postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE; \
+             did you mean sqlite:history.db?",
+        ),
+        (
+            "one job of the list",
+            &["jobs", "report"],
+            2,
+            "unexpected argument 'report' found; `ejob job report` shows one job; \
+             see `ejob jobs --help`",
         ),
         (
             "no history",
@@ -876,7 +898,7 @@ fn wrong_command_line_is_one_error_line() {
             "zone",
             &["worker", "good.toml", "--default-time-zone", "Mars"],
             2,
-            "--default-time-zone is \"Mars\"; valid is an IANA name such as Asia/Shanghai, or GMT+08:00 (_",
+            "--default-time-zone is \"Mars\"; valid is an IANA name such as Asia/Shanghai, or an offset such as GMT+08:00",
         ),
         (
             "port",

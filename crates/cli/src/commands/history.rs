@@ -116,7 +116,12 @@ pub(super) fn check_exists(option: &str, url: &str) -> Result<(), Fault> {
 
 /// Returns the options of a store without its password. `option` names the URL.
 pub(super) fn store_options(option: &str, url: &str) -> Result<HistoryOptions, Fault> {
-    let named = |error: job_history::Error| Fault::usage(format!("{option}: {error}"));
+    let named = |error: job_history::Error| {
+        // Any other text may have a password.
+        let is_path = url.ends_with(".db") && !url.contains([':', '@']);
+        let question = is_path.then(|| format!("did you mean sqlite:{url}?"));
+        Fault::usage(format!("{option}: {error}")).with_question(question)
+    };
     let options = HistoryOptions::url(url).map_err(named)?;
     check_built(option, url)?;
     Ok(options)

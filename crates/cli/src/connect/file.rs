@@ -29,6 +29,9 @@ pub(super) async fn open(
             let text = error.to_string();
             Err(Fault::usage(format!("--{}", text.replacen('_', "-", 1))))
         }
+        Ok(Err(error @ reg_center_sqlite::OpenError::Damaged { .. })) => {
+            Err(Fault::refused(format!("{error}; valid is a file that `ejob worker` has created")))
+        }
         Ok(Err(error)) => Err(Fault::refused(error)),
         Err(_) => Err(Fault::new(
             Exit::Unreachable,

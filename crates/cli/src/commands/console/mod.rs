@@ -148,7 +148,10 @@ impl ConsoleArguments {
         let prefix = self.prefix.clone().or(in_file).unwrap_or_default();
         let mut signals = Signals::listen()?;
         let server = Server::bind(listen, Limits::default()).await.map_err(|error| {
+            let in_use = error.kind() == std::io::ErrorKind::AddrInUse;
+            let question = in_use.then(|| "--listen 127.0.0.1:0 chooses a free port".to_owned());
             Fault::usage(format!("--listen {listen}: cannot listen on this address: {error}"))
+                .with_question(question)
         })?;
         let demo = if self.demo { Some(Demo::start().await?) } else { None };
         let opening = async {

@@ -4,6 +4,7 @@ mod ending;
 pub(crate) mod outlets;
 
 use std::error::Error;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -138,9 +139,7 @@ impl WorkerArguments {
         let config = JobConfig::new(name, 1).with(|it| it.time_zone = time_zone);
         operations::schedule_of(&config).map(drop).map_err(|error| {
             let (value, valid) = (error.value, error.valid);
-            let question = suggestion::of_value(error.field, &value);
             Fault::usage(format!("--default-time-zone is {value}; valid is {valid}"))
-                .with_question(question)
         })
     }
 
@@ -399,6 +398,11 @@ pub(crate) fn file_fault(path: &Path, error: &JobFileError) -> Fault {
         let text = error.to_string();
         let text = if text.contains(&path) { text } else { format!("{path}: {text}") };
         match (error.source(), error) {
+            (Some(source), JobFileError::Read { source: error, .. })
+                if error.kind() == io::ErrorKind::NotFound =>
+            {
+                Fault::usage(format!("{text}: {source}; `ejob init` writes a file to begin with"))
+            }
             (Some(source), _) => Fault::usage(format!("{text}: {source}")),
             (None, JobFileError::Job { invalid, .. }) => {
                 let question = suggestion::of_value(&invalid.field, &invalid.value);
