@@ -71,6 +71,8 @@ pub(crate) struct Run {
     pub(crate) holder: Name,
     pub(crate) fire: i64,
     pub(crate) source: Source,
+    /// True if the run, or the run that it took over, answers a request.
+    pub(crate) is_requested: bool,
     pub(crate) merged: Option<Range>,
     /// Parameter of the manual request that the run answers.
     pub(crate) parameter: Option<Name>,
@@ -185,6 +187,7 @@ struct LedgerDoc {
     holder: Option<String>,
     fire: Option<i64>,
     source: Option<Source>,
+    kind: Option<String>,
     merged: Option<Range>,
     parameter: Option<String>,
     permit: Option<u32>,
@@ -250,7 +253,18 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
                 let past_fire = doc.past_fire;
                 let backfilled = source == Source::Manual && past_fire.is_some();
                 let source = if backfilled { Source::Backfill } else { source };
-                Some(Run { holder, fire, source, merged, parameter, permit, past_fire })
+                let is_requested = matches!(source, Source::Manual | Source::Backfill)
+                    || doc.kind.as_deref() == Some("manual");
+                Some(Run {
+                    holder,
+                    fire,
+                    source,
+                    is_requested,
+                    merged,
+                    parameter,
+                    permit,
+                    past_fire,
+                })
             }
             _ => {
                 return Err(
@@ -509,6 +523,8 @@ pub(crate) struct Config {
     /// Maximum number of runs at the same time; `None` without a limit.
     pub(crate) cluster_concurrency: Option<u32>,
     pub(crate) start_rate: Option<StartRate>,
+    /// Fires cancel the run that they meet.
+    pub(crate) cancels_overlaps: bool,
     pub(crate) placement: Rules,
 }
 
@@ -566,6 +582,7 @@ struct ConfigDoc {
     #[serde(default)]
     cluster_concurrency: Option<u32>,
     start_rate: Option<String>,
+    overlap: Option<String>,
     placement: Option<String>,
 }
 
@@ -617,6 +634,11 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         static_sharding: doc.static_sharding,
         cluster_concurrency: doc.cluster_concurrency,
         start_rate: doc.start_rate.as_deref().map(start_rate).transpose()?,
+        cancels_overlaps: match doc.overlap.as_deref() {
+            None => false,
+            Some("cancel") => true,
+            Some(other) => return Err(format!("overlap is {other:?}; valid is cancel, or none")),
+        },
         placement: Rules::read(&doc.placement.unwrap_or_default())?,
     })
 }

@@ -31,6 +31,7 @@ pub enum Property {
     S18,
     S19,
     S20,
+    S21,
     L0,
     L1,
     L2,
@@ -42,7 +43,7 @@ pub enum Property {
 }
 
 /// Each property with its id and its promise.
-const TABLE: [(Property, &str, &str); 30] = [
+const TABLE: [(Property, &str, &str); 31] = [
     (Property::S1, "S1", "claims of an item are ordered by token; no claim replaces a running one"),
     (Property::S1a, "S1a", "a claimed fire is never claimed again, and never run twice"),
     (Property::S1b, "S1b", "the resource accepts no effect of a superseded token"),
@@ -69,6 +70,7 @@ const TABLE: [(Property, &str, &str); 30] = [
     (Property::S18, "S18", "items are where the placement rules and shares put them"),
     (Property::S19, "S19", "each item gets each fire of a backfill once and in order"),
     (Property::S20, "S20", "no more runs begin in a period than the job's start rate"),
+    (Property::S21, "S21", "a fire ends the run that it meets, in a job that says so alone"),
     (Property::L0, "L0", "no fire is missed or late without a cause"),
     (Property::L1, "L1", "every item belongs to a live instance on an enabled server"),
     (Property::L2, "L2", "every orphaned run is taken over"),

@@ -13,7 +13,7 @@ use crate::plan::{Authority, Data, Plan, Step};
 use crate::view::JobView;
 use crate::view::holder::HolderState;
 use crate::wire::NodeKind;
-use crate::{Ledger, OnceStage, Outcome, Run, RunSource};
+use crate::{Ledger, OnceStage, Outcome, Overlap, Run, RunKind, RunSource};
 
 /// A plan and the inputs that it was planned from.
 pub(crate) struct Decision<'a> {
@@ -59,7 +59,7 @@ const OF_PLANS: [(&str, OfPlan); 5] = [
 ];
 
 /// Invariants of each record that a plan changes.
-const OF_RECORDS: [(&str, OfRecord); 11] = [
+const OF_RECORDS: [(&str, OfRecord); 12] = [
     ("S1: the token of an item never decreases, and a claim raises it", token_rises),
     ("S1a: the last fire of an item never decreases", last_fire_rises),
     ("S2: an instance claims items that it owns", claims_own_items),
@@ -69,6 +69,7 @@ const OF_RECORDS: [(&str, OfRecord); 11] = [
     ("S10: a claim checks that no operator has disabled the server", checks_server),
     ("S11: a claim checks the configuration that its record names", checks_configuration),
     ("S15: a run to be cancelled is not continued, and no other run ends as cancelled", cancels),
+    ("S21: a fire cancels the run that it meets, in a job that says so alone", yields),
     ("S17: a run of a limited job begins with a permit below the limit", takes_permit),
     ("S17: the end of a run returns its permit", returns_permit),
 ];
@@ -194,6 +195,19 @@ fn cancels(_: &Decision<'_>, change: &Change<'_>) -> bool {
         Some(_) if ends => after.outcome != Some(Outcome::Interrupted),
         Some(_) => after.state == before.state && after.run() == Some(run),
     }
+}
+
+/// A note requests the cancellation of a scheduled run that stands for no noted fires, if the job
+/// has `overlap = cancel`. No other write of an instance requests one.
+fn yields(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let Change { before, after, .. } = change;
+    let Some(run) = before.run().filter(|_| before.token == after.token) else { return true };
+    let requests = before.cancels().is_none() && after.cancels().is_some();
+    let notes = before.misfire != after.misfire && after.is_busy();
+    let overlap = decision.view.config().and_then(|config| config.overlap);
+    let ends = run.kind == RunKind::Scheduled && run.merged.is_none();
+    let shall = notes && ends && overlap == Some(Overlap::Cancel) && before.cancels().is_none();
+    requests == shall
 }
 
 fn leader_checks_term(decision: &Decision<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! State changes of a ledger record: the allowed ones, and who may make them. S1, S1a, S3, S6, S7,
-//! S15. Writes of a run beside it: S16.
+//! S15, S21. Writes of a run beside it: S16.
 
-use crate::Property::{S1, S1a, S3, S4, S6, S7, S11, S15, S16};
+use crate::Property::{S1, S1a, S3, S4, S6, S7, S11, S15, S16, S21};
 use crate::docs::{Ledger, Outcome, Request, Run, State};
 use crate::replay::job::Item;
 use crate::replay::judge::Judge;
@@ -114,6 +114,26 @@ impl Judge<'_> {
         });
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
+        self.overlap(i, before, after);
+    }
+
+    /// Judges the note of a fire that met a run: it requests the cancellation if the job cancels
+    /// overlaps, unless the run answers a request or stands for noted fires.
+    fn overlap(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+        let notes = before.misfire != after.misfire;
+        let Some(run) = before.run.filter(|_| notes && self.job.is_readable()) else { return };
+        let (wanted, requested) = (before.cancel_request(), after.cancel_request());
+        let cancels = self.job.config().is_some_and(|config| config.cancels_overlaps);
+        let shall_end = cancels && !run.is_requested && run.merged.is_none();
+        let valid = wanted.is_some() || requested.is_some() == shall_end;
+        self.expect(valid, S21, Some(i), |judge| {
+            let run = judge.run(Some(run));
+            if shall_end {
+                format!("{run} goes on beside a later fire, and the job cancels overlaps")
+            } else {
+                format!("{run} is to be cancelled for a later fire, to which it does not yield")
+            }
+        });
     }
 
     /// Judges that noted misfires stay noted until a run stands for them.

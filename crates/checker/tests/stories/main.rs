@@ -14,6 +14,7 @@ mod harness;
 mod leaks;
 mod limits;
 mod liveness;
+mod overlaps;
 mod progress;
 mod runs;
 mod story;

@@ -1,15 +1,15 @@
 //! Misfire: the owner notes fires that meet a busy item. One run stands for them once the item is
-//! free.
+//! free. In a job with `overlap = cancel` the note also requests the cancellation of the run.
 
 use super::Context;
 use super::claim::waits_for_next;
 use crate::Duty;
-use crate::JobConfig;
 use crate::duty::own_item::OwnItem;
 use crate::duty::own_item::change_items;
 use crate::local::fires::Due;
 use crate::plan::Plan;
 use crate::view::item::Attention;
+use crate::{JobConfig, Overlap};
 
 /// Notes a due fire in the records of busy items, and runs noted fires of free items.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
@@ -17,14 +17,21 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     // A job that catches up runs each missed fire by itself and finds it by the item's last fire,
     // so it notes none. With a fixed delay no later fire comes, so that the due one can wait.
     let notes = config.catch_up.is_none() && config.fixed_delay().is_none();
-    let noted = if notes { note(cx) } else { None };
+    let noted = if notes { note(cx, config) } else { None };
     noted.or_else(|| run(cx, config))
 }
 
-fn note(cx: &Context<'_>) -> Option<Plan> {
+fn note(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let due = cx.local.fires.due.as_ref()?;
     let (fire, follows) = (due.at, cx.next_of(due));
-    let next = |own: &OwnItem<'_>| own.ledger.note_misfire(fire, follows);
+    // One write notes the fire and cancels the run, so that no failure comes between the two.
+    let next = |own: &OwnItem<'_>| {
+        let noted = own.ledger.note_misfire(fire, follows)?;
+        Some(match config.overlap {
+            Some(Overlap::Cancel) => noted.yielding_to(fire, cx.now.wall_ms),
+            None => noted,
+        })
+    };
     let reason = format!("fire {} met busy items", fire.0);
     change_items(Duty::Misfire, cx, &reason, cx.restless_accounted_items(fire), next)
 }
@@ -52,10 +59,10 @@ fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, check, item, running_by};
+    use super::super::scene::{Scene, by, check, idle, item, running_by, to_be_cancelled};
     use super::*;
     use crate::wire::NodeKind;
-    use crate::{CatchUp, FireTime, Outcome};
+    use crate::{CatchUp, FireTime, ManualRequest, Outcome};
 
     #[test]
     fn fire_that_meets_busy_item_is_noted_and_run_later() {
@@ -68,6 +75,18 @@ mod tests {
             Scene::cluster(1, 1).ledger(0, ended).marked(&NodeKind::Misfire(item(0)))
         };
         let note = "misfire: fire 300 met busy items\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1, misfired 300..=300 (1)\n  create sharding/0/misfire";
+        let cancelled = "misfire: fire 300 met busy items\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1, misfired 300..=300 (1), to be cancelled for the overlap policy of the job\n  create sharding/0/misfire";
+        let cancels = |config: &mut JobConfig| config.overlap = Some(Overlap::Cancel);
+        let merged = || {
+            let noted = running_by(1).note_misfire(FireTime(300), None);
+            let ended = noted.and_then(|it| it.complete(Outcome::Succeeded, 0));
+            ended.and_then(|it| it.replay(&by(1), None)).unwrap()
+        };
+        let requested = || {
+            let (id, at) = ("r".into(), FireTime(250));
+            let request = ManualRequest { id, at, parameter: None, past_fire: None };
+            idle().with_request(request).and_then(|it| it.answer(&by(1))).unwrap()
+        };
         let run = "misfire: noted misfires can run\n  set ledger/0: running MISFIRE for 300 by 10.0.0.1@-@1, token 2\n  create sharding/0/running: 10.0.0.1@-@1\n  delete sharding/0/misfire";
         let waits = |scene: Scene| {
             let due = Due { at: FireTime(400), next: None, missed: None };
@@ -85,6 +104,33 @@ mod tests {
                 "misfire: fire 300 met busy items\n  set ledger/0: orphan NORMAL for 200 by 10.0.0.2@-@2, token 1, misfired 300..=300 (1)\n  create sharding/0/misfire",
             ),
             ("item is free again", noted(), run),
+            ("the job cancels overlaps", met().configure(cancels), cancelled),
+            (
+                "the job cancels overlaps, and the run is orphaned",
+                Scene::cluster(1, 1)
+                    .ledger(0, running_by(2).orphan().unwrap())
+                    .due(300)
+                    .configure(cancels),
+                "misfire: fire 300 met busy items\n  set ledger/0: orphan NORMAL for 200 by 10.0.0.2@-@2, token 1, misfired 300..=300 (1), to be cancelled for the overlap policy of the job\n  create sharding/0/misfire",
+            ),
+            (
+                "the job cancels overlaps, and an operator has cancelled the run",
+                Scene::cluster(1, 1)
+                    .ledger(0, to_be_cancelled(running_by(1)))
+                    .due(300)
+                    .configure(cancels),
+                "misfire: fire 300 met busy items\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1, misfired 300..=300 (1), to be cancelled for anna\n  create sharding/0/misfire",
+            ),
+            (
+                "the job cancels overlaps, and the run stands for noted fires",
+                Scene::cluster(1, 1).ledger(0, merged()).due(400).configure(cancels),
+                "misfire: fire 400 met busy items\n  set ledger/0: running MISFIRE for 300 by 10.0.0.1@-@1, token 2, misfired 400..=400 (1)\n  create sharding/0/misfire",
+            ),
+            (
+                "the job cancels overlaps, and an operator has requested the run",
+                Scene::cluster(1, 1).ledger(0, requested()).due(300).configure(cancels),
+                "misfire: fire 300 met busy items\n  set ledger/0: running MANUAL for 250 by 10.0.0.1@-@1, token 1, misfired 300..=300 (1)\n  create sharding/0/misfire",
+            ),
             ("item is free again, and the noted fire is the due one", noted().due(300), run),
             ("a later fire is due, so its claim stands for both", noted().due(400), "nothing"),
             ("a later fire is due, and its claim waits", waits(noted()), run),

@@ -9,8 +9,8 @@ impl JobConfig {
     /// does not begin with `GMT`, and both at rules other than one Quartz expression. They fail at
     /// each reading until the configuration is repaired. Excluded times, a period and repeated
     /// hours are rejected because Java instances would fire at other times than Rust instances,
-    /// limits of runs because Java instances do not keep them, and placement because a Java leader
-    /// would assign the items without it.
+    /// limits of runs and overlaps because Java instances do not keep them, and placement because a
+    /// Java leader would assign the items without it.
     ///
     /// # Errors
     /// [`InvalidConfig`] names the field, its value and the valid values.
@@ -57,6 +57,10 @@ impl JobConfig {
         if let Some(rate) = self.start_rate {
             let valid = format!("none: Java instances ({class}) start runs without counting them");
             return Err(InvalidConfig::new("start_rate", rate, valid));
+        }
+        if let Some(overlap) = self.overlap {
+            let valid = format!("none: Java instances ({class}) do not see requests to cancel");
+            return Err(InvalidConfig::new("overlap", overlap, valid));
         }
         if !self.placement.is_empty() {
             let valid = format!(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::one_line::one_line;
-use crate::{AuditRecord, FencingToken};
+use crate::{AuditRecord, FencingToken, FireTime};
 
 /// A request to cancel one run.
 ///
@@ -36,6 +36,16 @@ impl CancelRequest {
     pub fn new(token: FencingToken, by: &str, why: &str, at_ms: i64) -> Option<Self> {
         let text = |text| one_line(text, AuditRecord::MAX_TEXT_BYTES).map(Arc::from);
         Some(Self { token, by: text(by)?, why: text(why)?, at_ms })
+    }
+
+    /// Author of the requests of a job with `overlap = cancel`.
+    pub const BY_OVERLAP: &str = "the overlap policy of the job";
+
+    /// Makes the request of a job with `overlap = cancel` for a fire that met the run.
+    #[must_use]
+    pub(crate) fn for_fire(token: FencingToken, fire: FireTime, at_ms: i64) -> Self {
+        let why = format!("the fire of {fire} met the run").into();
+        Self { token, by: Self::BY_OVERLAP.into(), why, at_ms }
     }
 
     /// Returns the fencing token of the run.

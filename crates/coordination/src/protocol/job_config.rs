@@ -6,7 +6,7 @@ use std::time::Duration;
 use sharding::{InvalidPlacement, Placement, PlacementRules, ShardingItem, ShardingStrategy};
 
 use crate::JavaSettings;
-use crate::{FireTime, JobName, Now, ServerTtl, StartRate, shortened};
+use crate::{FireTime, JobName, Now, Overlap, ServerTtl, StartRate, shortened};
 
 /// Maximum number of items of a job.
 pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
@@ -35,6 +35,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `job_parameter` | empty | parameter of every run |
 /// | `failover` | false | orphaned runs are taken over; needs `monitor_execution` |
 /// | `misfire` | true | fires that met the busy item are run once afterwards |
+/// | `overlap` | `None` | `cancel`: fires cancel the unfinished run that they meet |
 /// | `monitor_execution` | true | runs are claimed and recorded in the registry |
 /// | `max_time_diff` | default, 60 s | clock difference beyond which fires are missed |
 /// | `reconcile_interval_minutes` | 10 | interval of reads that check the view; 0 is never |
@@ -83,6 +84,9 @@ pub struct JobConfig {
     pub failover: bool,
     /// True if fires that met the busy item are run once afterwards.
     pub misfire: bool,
+    /// Handling of a fire that meets an unfinished run, beyond the note of the fire. Needs
+    /// `misfire` and `monitor_execution`. Not with `catch_up`, and not beside Java instances.
+    pub overlap: Option<Overlap>,
     /// True if runs are claimed and recorded in the registry. Without this there is no fencing, no
     /// failover and no accounting of fires.
     pub monitor_execution: bool,
@@ -248,6 +252,7 @@ impl JobConfig {
             job_parameter: String::new(),
             failover: false,
             misfire: true,
+            overlap: None,
             monitor_execution: true,
             max_time_diff: MaxTimeDiff::Default,
             reconcile_interval_minutes: DEFAULT_RECONCILE_MINUTES,
@@ -349,8 +354,10 @@ impl JobConfig {
         }
         let catch_up = self.catch_up.map(|policy| policy.to_string());
         let jitter = self.jitter_ms.map(|bound| format!("{bound} ms"));
+        let overlap = self.overlap.map(|overlap| overlap.to_string());
         let rest = [
             ("catch_up", &catch_up),
+            ("overlap", &overlap),
             ("jitter", &jitter),
             ("excluded_days", &self.excluded_days),
             ("excluded_times", &self.excluded_times),
@@ -382,7 +389,7 @@ impl JobConfig {
     /// Returns the names and the readable values of the fields that users set, except those of
     /// Java.
     #[must_use]
-    pub fn fields(&self) -> [(&'static str, String); 26] {
+    pub fn fields(&self) -> [(&'static str, String); 27] {
         let text = |field: &Option<String>| {
             format!("{:?}", shortened(field.as_deref().unwrap_or_default()))
         };
@@ -400,6 +407,7 @@ impl JobConfig {
             ("job_parameter", format!("{:?}", self.job_parameter)),
             ("failover", self.failover.to_string()),
             ("misfire", self.misfire.to_string()),
+            ("overlap", self.overlap.map_or("none".to_owned(), |overlap| overlap.to_string())),
             ("monitor_execution", self.monitor_execution.to_string()),
             ("max_time_diff", self.max_time_diff.to_string()),
             ("reconcile_interval", format!("{}m", self.reconcile_interval_minutes)),
@@ -503,6 +511,7 @@ impl JobConfig {
                 "none, or a cron expression: a job that runs on request only starts at once";
             return Err(InvalidConfig::new("jitter", format!("{bound} ms"), valid));
         }
+        self.check_overlap()?;
         self.check_placement()?;
         self.check_fixed_delay()?;
         self.check_stored()
@@ -524,6 +533,22 @@ impl JobConfig {
         );
         let value = format!("{:?}", shortened(self.placement.as_str()));
         Err(InvalidConfig::new("placement", value, valid))
+    }
+
+    fn check_overlap(&self) -> Result<(), InvalidConfig> {
+        let Some(overlap) = self.overlap else { return Ok(()) };
+        let valid = if !self.misfire {
+            "none, or misfire = true: the fire that cancels a run is noted, and runs afterwards"
+        } else if !self.monitor_execution {
+            "none, or monitor_execution = true: without claims no record has a request to cancel \
+             its run"
+        } else if self.catch_up.is_some() {
+            "none, or no catch_up: a job with catch_up notes no fires, and runs each of them by \
+             itself"
+        } else {
+            return Ok(());
+        };
+        Err(InvalidConfig::new("overlap", overlap, valid))
     }
 
     fn check_placement(&self) -> Result<(), InvalidConfig> {
@@ -665,7 +690,7 @@ mod tests {
     #[test]
     fn invalid_fields_are_rejected_by_name() {
         type Change = fn(&mut JobConfig);
-        let rows: [(&str, Change, Option<&str>); 30] = [
+        let rows: [(&str, Change, Option<&str>); 35] = [
             (
                 "placement with static sharding",
                 |c| {
@@ -710,6 +735,33 @@ mod tests {
                 |c| (c.start_rate, c.monitor_execution) = (StartRate::parse("1 in 1s"), false),
                 Some("start_rate"),
             ),
+            (
+                "overlap without misfires",
+                |c| (c.overlap, c.misfire) = (Some(Overlap::Cancel), false),
+                Some("overlap"),
+            ),
+            (
+                "overlap without claims",
+                |c| (c.overlap, c.monitor_execution) = (Some(Overlap::Cancel), false),
+                Some("overlap"),
+            ),
+            (
+                "overlap with catch-up",
+                |c| {
+                    c.overlap = Some(Overlap::Cancel);
+                    c.catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
+                },
+                Some("overlap"),
+            ),
+            (
+                "overlap with a fixed delay",
+                |c| {
+                    c.cron = Some("@after 5m".into());
+                    c.overlap = Some(Overlap::Cancel);
+                },
+                Some("overlap"),
+            ),
+            ("overlap", |c| c.overlap = Some(Overlap::Cancel), None),
             (
                 "a limit without claims",
                 |c| (c.cluster_concurrency, c.monitor_execution) = (Some(1), false),
@@ -781,6 +833,7 @@ mod tests {
             (|c| c.repeated_hour = Some("both".into()), "repeated_hour"),
             (|c| c.cluster_concurrency = Some(2), "cluster_concurrency"),
             (|c| c.start_rate = StartRate::parse("1 in 1s"), "start_rate"),
+            (|c| c.overlap = Some(Overlap::Cancel), "overlap"),
         ];
         for dialect in [Dialect::V2, Dialect::V3] {
             for (change, field) in rows {

@@ -19,6 +19,7 @@ pub(crate) mod ledger;
 pub(crate) mod now;
 pub(crate) mod once;
 mod one_line;
+pub(crate) mod overlap;
 pub(crate) mod pending;
 pub(crate) mod progress;
 pub(crate) mod request_parameter;

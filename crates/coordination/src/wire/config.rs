@@ -5,7 +5,7 @@ use super::json::Fields;
 use super::{config_json, config_yaml};
 use sharding::PlacementRules;
 
-use crate::{Dialect, InvalidConfig, JavaFields, JobConfig, ServerTtl, StartRate};
+use crate::{Dialect, InvalidConfig, JavaFields, JobConfig, Overlap, ServerTtl, StartRate};
 
 /// Encodes a configuration in the dialect of its [`JavaFields`], byte for byte like ElasticJob
 /// 2.1.5 or 3.x.
@@ -106,6 +106,19 @@ pub(super) fn server_ttl(
         field,
         found: format!("{value:?}"),
         valid: ServerTtl::VALID,
+    })
+}
+
+/// Parses the handling of overlaps; `None` if the field is absent.
+pub(super) fn overlap(
+    field: &'static str,
+    value: Option<String>,
+) -> Result<Option<Overlap>, ConfigError> {
+    let Some(value) = value else { return Ok(None) };
+    Overlap::parse(&value).map(Some).ok_or_else(|| ConfigError::Field {
+        field,
+        found: format!("{value:?}"),
+        valid: Overlap::VALID,
     })
 }
 

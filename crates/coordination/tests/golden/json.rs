@@ -215,6 +215,28 @@ fn start_rate_is_stored_in_both_dialects() {
 }
 
 #[test]
+fn overlap_is_stored_in_both_dialects() {
+    let rows = [
+        (coordination::Dialect::V2, r#""overlap":"cancel""#),
+        (coordination::Dialect::V3, "elastic-job-rust.overlap: cancel"),
+    ];
+    for (dialect, stored) in rows {
+        let name = coordination::JobName::new("j").unwrap();
+        let mut config = coordination::JobConfig::new(name, 2);
+        config.java = coordination::JavaSettings::of(dialect);
+        assert!(!coordination::encode_config(&config).contains("overlap"), "{dialect}");
+        config.overlap = Some(coordination::Overlap::Cancel);
+        let document = coordination::encode_config(&config);
+        assert!(document.contains(stored), "{document}");
+        let read = coordination::decode_config(document.as_bytes()).unwrap();
+        assert_eq!(read.overlap, config.overlap, "{document}");
+        let wrong = document.replace("cancel", "stop");
+        let error = coordination::decode_config(wrong.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("\"stop\"") && error.contains("cancel, or none"), "{error}");
+    }
+}
+
+#[test]
 fn limit_of_runs_is_stored_in_both_dialects() {
     let rows = [
         (coordination::Dialect::V2, r#""clusterConcurrency":3"#),

@@ -761,4 +761,12 @@ mutants! {
     MissedChangeKept,
     /// A change on its way counts as missed.
     OneReadSuffices,
+    /// A fire in a job that cancels overlaps is noted without a request to cancel the run.
+    OverlapNotCancelled,
+    /// A fire cancels a run that stands for noted fires.
+    MergedRunCancelled,
+    /// A fire cancels a run that an operator requested.
+    ManualRunCancelled,
+    /// A fire replaces the request by which an operator cancelled the run.
+    CancelRequestReplaced,
 }

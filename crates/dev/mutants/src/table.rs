@@ -3044,6 +3044,42 @@ pub const MUTANTS: &[Row] = &[
             "change_that_arrives_before_the_second_read_is_not_reported",
         )),
     },
+    Row {
+        mutant: M::OverlapNotCancelled,
+        properties: &["S21"],
+        story: "an item runs past a fire although the job cancels overlaps",
+        watcher: ByStory(test_in(
+            "tests/overlaps.rs",
+            "fire_cancels_the_run_that_it_meets_and_runs_afterwards",
+        )),
+    },
+    Row {
+        mutant: M::MergedRunCancelled,
+        properties: &["S21"],
+        story: "no run of a job whose runs outlast its period ever completes",
+        watcher: ByStory(test_in(
+            "tests/overlaps.rs",
+            "run_that_stands_for_noted_fires_is_not_cancelled",
+        )),
+    },
+    Row {
+        mutant: M::ManualRunCancelled,
+        properties: &["S21"],
+        story: "the schedule ends a run that an operator requested",
+        watcher: ByStory(test_in(
+            "src/duty/misfire.rs",
+            "duty::misfire::tests::fire_that_meets_busy_item_is_noted_and_run_later",
+        )),
+    },
+    Row {
+        mutant: M::CancelRequestReplaced,
+        properties: &["S21"],
+        story: "the record names the schedule as the author of an operator's request",
+        watcher: ByStory(test_in(
+            "src/duty/misfire.rs",
+            "duty::misfire::tests::fire_that_meets_busy_item_is_noted_and_run_later",
+        )),
+    },
 ];
 
 /// Returns a test by its file and its name.

@@ -5,8 +5,8 @@ use std::fmt;
 
 use coordination::internals::ViewQueries as _;
 use coordination::{
-    ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Outcome, ProgressRecord,
-    RecordError, Run, RunSource, ServerIp, ServerState, server_of,
+    ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Outcome, Overlap,
+    ProgressRecord, RecordError, Run, RunKind, RunSource, ServerIp, ServerState, server_of,
 };
 use sharding::{InstanceId, ShardingItem};
 
@@ -119,6 +119,7 @@ impl Write<'_> {
         }
         self.breach_of_run(change, old, new)
             .or_else(|| breach_of_cancellation(item, old, new))
+            .or_else(|| self.breach_of_overlap(item, old, new))
             .or_else(|| breach_of_gift(self.view, item, old, new))
             .or_else(|| breach_of_waiting(self.view, change, old, new))
     }
@@ -269,6 +270,27 @@ impl Write<'_> {
         let mut running = others.filter_map(|(_, view)| view.ledger.as_ref()?.value.running());
         let has_it = |other: &Run| other.permit == Some(permit) && (self.is_alive)(&other.holder);
         running.any(has_it).then_some("was claimed with the permit of another run")
+    }
+
+    /// Judges S21: the note of a fire requests the cancellation of the run that it meets if, and
+    /// only if, the job says so and the run is for a scheduled fire of its own.
+    fn breach_of_overlap(&self, item: ShardingItem, old: &Ledger, new: &Ledger) -> Option<Finding> {
+        self.writer?;
+        let ConfigState::Valid(config) = self.view.config_state() else { return None };
+        let run = old.run().filter(|_| new.token == old.token && old.cancels().is_none())?;
+        let is_requested = new.cancels().is_some();
+        let is_noted = new.is_busy() && new.misfire != old.misfire;
+        let cancels = config.value.overlap == Some(Overlap::Cancel);
+        let shall_end =
+            is_noted && cancels && run.kind == RunKind::Scheduled && run.merged.is_none();
+        let text = match (shall_end, is_requested) {
+            (true, false) => "goes on beside a later fire, although the job cancels overlaps",
+            (false, true) => "is to be cancelled for a fire that it does not yield to",
+            (true, true) | (false, false) => return None,
+        };
+        let text =
+            format!("the run of item {item} {text}: {} became {}", old.summary(), new.summary());
+        Some(Finding::new(Breach::Overlap, text))
     }
 
     /// Returns true if fires without a note may run as misfires.

@@ -205,6 +205,48 @@ fn properties_hold_at_a_start_rate() {
     assert!(claimed > 2_000 && failovers > 30 && changes > 50, "{seen:?}");
 }
 
+/// Returns the script of a seed in which fires cancel the runs that they meet, and operators turn
+/// that off and on.
+fn overlap_script(seed: u64) -> Script {
+    let mut profile = Profile::draw(seed);
+    let job = &mut profile.job;
+    (job.monitor, job.misfire, job.catch_up, job.cancel_overlaps) = (true, true, false, true);
+    // Most runs outlast their period, and some end only when they are cancelled.
+    let work = &mut profile.work;
+    (work.slow, work.slow_ms, work.hang) = (60, 1_500, 5);
+    // Earlier releases lose the requests.
+    profile.mixed_releases = false;
+    let mut script = Script::with(seed, profile);
+    let mut n = seed;
+    for timed in &mut script.acts {
+        if let Act::Configure {
+            change: change @ (Change::Period(_) | Change::Monitor(_) | Change::CatchUp(_)),
+        } = &mut timed.act
+        {
+            n += 1;
+            *change = Change::CancelOverlaps(!n.is_multiple_of(3));
+        }
+    }
+    script
+}
+
+/// Fires cancel runs beside all faults, other requests to cancel, and backfills.
+#[test]
+fn properties_hold_when_fires_cancel_runs() {
+    let (mut cancelled, mut misfires, mut failovers, mut changes) = (0, 0, 0, 0);
+    for seed in 0..400 {
+        let script = overlap_script(seed);
+        let report = run(&script, Judge::Full, Keep { trace: false, history: false });
+        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
+        cancelled += report.coverage.of("cancelled");
+        misfires += report.coverage.of("misfire");
+        failovers += report.coverage.of("failover");
+        changes += report.coverage.of("config_overlap");
+    }
+    let seen = (cancelled, misfires, failovers, changes);
+    assert!(cancelled > 1_000 && misfires > 1_000 && failovers > 30 && changes > 50, "{seen:?}");
+}
+
 /// Plays every seed and script that once found a fault.
 #[test]
 fn corpus_finds_no_violation() {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Ledger, Outcome};
-use crate::CancelRequest;
+use super::{Ledger, Outcome, Run};
+use crate::{CancelRequest, FireTime};
 
 impl Ledger {
     /// Returns the request to cancel the run, or the one that the last run ended by.
@@ -28,6 +28,19 @@ impl Ledger {
         let is_this_run = self.is_busy() && request.token() == self.token;
         let takes = is_this_run && self.cancel_request().is_none();
         takes.then(|| Self { cancel: Some(Arc::new(request)), ..self.clone() })
+    }
+
+    /// Busy → busy: the same, with a request to cancel the run for the scheduled fire that met it,
+    /// in a job with `overlap = cancel`. A run that does not yield, or that has a request already,
+    /// stays as it is.
+    #[must_use]
+    pub fn yielding_to(self, fire: FireTime, now_ms: i64) -> Self {
+        let yields = self.run().is_some_and(Run::yields_to_later_fire);
+        if !yields || self.cancel_request().is_some() {
+            return self;
+        }
+        let request = CancelRequest::for_fire(self.token, fire, now_ms);
+        Self { cancel: Some(Arc::new(request)), ..self }
     }
 
     /// Returns true if another instance may continue the unfinished run: its cancellation is not

@@ -193,6 +193,15 @@ impl Run {
         self.fire == fire || self.merged.is_some_and(|range| range.has(fire))
     }
 
+    /// Returns true if a later fire of a job with `overlap = cancel` ends the run.
+    ///
+    /// A run that an operator requested is not the schedule's to end. A run that stands for noted
+    /// fires completes: otherwise no run of a job whose runs outlast its period ever would.
+    #[must_use]
+    pub fn yields_to_later_fire(&self) -> bool {
+        self.is_scheduled() && self.merged.is_none()
+    }
+
     /// Returns true if the run, or the run that it took over, is for a scheduled fire.
     #[must_use]
     pub fn is_scheduled(&self) -> bool {

@@ -11,11 +11,22 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let noted = if notes { note(cx) } else { None };
+        from: r#"    let noted = if notes { note(cx, config) } else { None };
     noted.or_else(|| run(cx, config))
 "#,
-        to: r#"    let noted = if notes && !mutant::is(Mutant::MisfireUnnoted) { note(cx) } else { None };
+        to: r#"    let noted =
+        if notes && !mutant::is(Mutant::MisfireUnnoted) { note(cx, config) } else { None };
     noted.or_else(|| run(cx, config).filter(|_| !mutant::is(Mutant::MisfireUnplayed)))
+"#,
+    },
+    Site {
+        from: r#"            Some(Overlap::Cancel) => noted.yielding_to(fire, cx.now.wall_ms),
+            None => noted,
+"#,
+        to: r#"            Some(Overlap::Cancel) if !mutant::is(Mutant::OverlapNotCancelled) => {
+                noted.yielding_to(fire, cx.now.wall_ms)
+            }
+            Some(Overlap::Cancel) | None => noted,
 "#,
     },
     Site {

@@ -70,6 +70,7 @@ mod protocol_ledger_fires;
 mod protocol_ledger_lifetime;
 mod protocol_ledger_record;
 mod protocol_ledger_requests;
+mod protocol_ledger_run;
 mod protocol_progress;
 mod protocol_request_parameter;
 mod protocol_start_rate;
@@ -166,6 +167,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/protocol/ledger/lifetime.rs", protocol_ledger_lifetime::SITES),
     ("crates/coordination/src/protocol/ledger/record.rs", protocol_ledger_record::SITES),
     ("crates/coordination/src/protocol/ledger/requests.rs", protocol_ledger_requests::SITES),
+    ("crates/coordination/src/protocol/ledger/run.rs", protocol_ledger_run::SITES),
     ("crates/coordination/src/protocol/progress.rs", protocol_progress::SITES),
     ("crates/coordination/src/protocol/request_parameter.rs", protocol_request_parameter::SITES),
     ("crates/coordination/src/protocol/start_rate.rs", protocol_start_rate::SITES),

@@ -25,4 +25,12 @@ pub(super) const SITES: &[Site] = &[
             self.cancel_request().is_some() || mutant::is(Mutant::CancelledUnasked);
 "#,
     },
+    Site {
+        from: r#"        if !yields || self.cancel_request().is_some() {
+"#,
+        to: r#"        let has_request =
+            self.cancel_request().is_some() && !mutant::is(Mutant::CancelRequestReplaced);
+        if !yields || has_request {
+"#,
+    },
 ];

@@ -6,7 +6,7 @@
 //! table.
 //!
 //! In reading order: `stage`, `waits` (functions for scripts) · `history_queries`, `findings`
-//! (functions for expectations) · `f01` … `f34` · `judge`.
+//! (functions for expectations) · `f01` … `f35` · `judge`.
 
 mod findings;
 mod history_queries;
@@ -48,6 +48,7 @@ mod f31;
 mod f32;
 mod f33;
 mod f34;
+mod f35;
 
 use futures_util::future::BoxFuture;
 use testkit::harness::{
@@ -61,7 +62,7 @@ pub use stage::{ScenarioError, Stage};
 /// A fault scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Number of the scenario: `F01` to `F34`.
+    /// Number of the scenario: `F01` to `F35`.
     pub id: &'static str,
     /// The fault, in a few words.
     pub title: &'static str,
@@ -82,7 +83,7 @@ pub struct Scenario {
 }
 
 /// All scenarios, in order.
-pub const ALL: [Scenario; 34] = [
+pub const ALL: [Scenario; 35] = [
     f01::SCENARIO,
     f02::SCENARIO,
     f03::SCENARIO,
@@ -117,6 +118,7 @@ pub const ALL: [Scenario; 34] = [
     f32::SCENARIO,
     f33::SCENARIO,
     f34::SCENARIO,
+    f35::SCENARIO,
 ];
 
 /// Returns the scenario of this number, e.g. `F05`.
@@ -124,7 +126,7 @@ pub const ALL: [Scenario; 34] = [
 /// # Examples
 /// ```
 /// assert_eq!(simulation::scenario::find("F06").map(|scenario| scenario.id), Some("F06"));
-/// assert!(simulation::scenario::find("F35").is_none());
+/// assert!(simulation::scenario::find("F36").is_none());
 /// ```
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Scenario> {

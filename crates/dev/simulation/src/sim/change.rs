@@ -35,6 +35,8 @@ pub enum Change {
     Limit(u32),
     /// Maximum number of runs that begin in `START_PERIOD_SECONDS`; 0 is no limit.
     Rate(u32),
+    /// Cancellation of the runs that fires meet, on or off.
+    CancelOverlaps(bool),
     /// Placement rules; empty is none.
     Placement(String),
     /// No change: the configuration is written again, which repairs an invalid one.
@@ -57,6 +59,7 @@ impl Change {
             Self::ExcludedDays(_) => "config_excluded_days",
             Self::Limit(_) => "config_limit",
             Self::Rate(_) => "config_rate",
+            Self::CancelOverlaps(_) => "config_overlap",
             Self::Placement(_) => "config_placement",
             Self::Nothing => "repair",
         }

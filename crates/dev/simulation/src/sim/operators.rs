@@ -117,6 +117,7 @@ impl World {
             Change::ExcludedDays(days) => settings.excluded_days.clone_from(days),
             Change::Limit(limit) => settings.cluster_concurrency = *limit,
             Change::Rate(max) => settings.starts = *max,
+            Change::CancelOverlaps(on) => settings.cancel_overlaps = *on,
             Change::Placement(rules) => settings.placement.clone_from(rules),
             Change::Nothing => {}
         }

@@ -131,6 +131,7 @@ fn profile(like_zookeeper: bool) -> Profile {
             ends_s: 0,
             cluster_concurrency: 0,
             starts: 0,
+            cancel_overlaps: false,
             placed: false,
             placement: String::new(),
             excluded_days: String::new(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use coordination::{
     CatchUp, Coordinator, DEFAULT_MAX_TIME_DIFF_SECONDS, Event, FireTime, Following, Identity,
-    JobConfig, JobName, Layout, Now, RequestParameter, ServerIp, ServerTtl, StartRate,
+    JobConfig, JobName, Layout, Now, Overlap, RequestParameter, ServerIp, ServerTtl, StartRate,
     encode_config,
 };
 use reg_center::{Limits, Node, NodePath, Op};
@@ -207,6 +207,10 @@ pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
         let limit = Some(settings.cluster_concurrency).filter(|limit| *limit > 0);
         it.cluster_concurrency = limit.filter(|_| settings.monitor);
         let rate = StartRate { max: settings.starts, period_seconds: START_PERIOD_SECONDS };
+        // A job that catches up notes no fires. Earlier releases lose the request to cancel a run.
+        let cancels = settings.cancel_overlaps && !profile.mixed_releases;
+        let notes = settings.misfire && settings.monitor && !settings.catch_up;
+        it.overlap = Some(Overlap::Cancel).filter(|_| cancels && notes && settings.after_s == 0);
         it.start_rate = Some(rate).filter(|rate| rate.max > 0 && settings.monitor);
         it.placement = PlacementRules::parse(&settings.placement).expect("the rules are valid");
         if settings.server_ttl_s > 0 {

@@ -120,6 +120,9 @@ pub struct JobSettings {
     /// does.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub starts: u32,
+    /// True if fires cancel the run that they meet. No seed draws it: a test does.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cancel_overlaps: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -387,6 +390,7 @@ impl JobSettings {
             ends_s: 0,
             cluster_concurrency: 0,
             starts: 0,
+            cancel_overlaps: false,
             placed: false,
             placement: String::new(),
         }

@@ -116,6 +116,11 @@ impl LedgerSeen {
         self.state == "idle"
     }
 
+    /// Returns true if the cancellation of its run is requested, or the run ended by the request.
+    pub(crate) fn has_cancel_request(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.token == self.token)
+    }
+
     pub(crate) fn has_source(&self, source: &str) -> bool {
         self.source.as_deref() == Some(source)
     }
