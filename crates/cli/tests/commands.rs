@@ -566,6 +566,34 @@ async fn start_rate_is_set_and_explains_a_wait() {
 }
 
 #[tokio::test]
+async fn overlap_is_set_checked_and_explained() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let explained = world.ejob(&["explain", "overlap"]).await.done();
+    assert!(explained.contains("overlap") && explained.contains("needs misfire"), "{explained}");
+    for (fields, parts) in [
+        (&["overlap=stop"][..], ["overlap", "stop", "cancel, or none: misfire alone decides"]),
+        (
+            &["overlap=cancel", "misfire=false"][..],
+            ["overlap", "cancel", "none, or misfire = true"],
+        ),
+    ] {
+        let bad = world.ejob(&[&["config", "set", "report"][..], fields].concat()).await;
+        assert_eq!(bad.exit, Exit::Usage, "{bad:?}");
+        for part in parts {
+            assert!(bad.err.contains(part), "{part:?} in {bad:?}");
+        }
+    }
+    let set = world.ejob(&["config", "set", "report", "overlap=cancel"]).await.done();
+    assert!(set.contains("overlap: none -> cancel"), "{set}");
+    let exported = world.ejob(&["config", "get", "report", "--json"]).await.json();
+    assert_eq!(exported["config"]["overlap"], "cancel", "{exported}");
+    assert!(world.stored("/report/config").unwrap().contains(r#""overlap":"cancel""#));
+    let unset = world.ejob(&["config", "set", "report", "overlap=none"]).await.done();
+    assert!(unset.contains("overlap: cancel -> none"), "{unset}");
+}
+
+#[tokio::test]
 async fn replaced_configuration_is_listed_and_restored() {
     let world = World::new();
     let _members = world.shared().await;

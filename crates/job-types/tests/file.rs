@@ -598,6 +598,16 @@ fn errors_have_line_field_value_and_valid_values() {
             "start_rate is 0 in 1m; valid is a number of starts in a period, such as",
         ),
         (
+            "overlap",
+            job("stored = true\noverlap = 'stop'"),
+            "overlap is \"stop\"; valid is cancel, or none: misfire alone decides",
+        ),
+        (
+            "overlap without misfires",
+            job("stored = true\noverlap = 'cancel'\nmisfire = false"),
+            "overlap is cancel; valid is none, or misfire = true",
+        ),
+        (
             "start_rate without claims",
             job("stored = true\nstart_rate = '2 in 1s'\nmonitor_execution = false"),
             "start_rate is 2 in 1s; valid is none, or monitor_execution = true",

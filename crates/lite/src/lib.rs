@@ -52,8 +52,8 @@ pub use coordination::{
     InvalidName, InvalidParameter, InvalidProgress, JavaExecutor, JavaFields, JavaFields2,
     JavaFields3, JavaJobType, JavaSettings, JobConfig, JobEvent, JobName, Label,
     MAX_PROGRESS_MESSAGE_BYTES, MAX_REQUEST_BYTES, MAX_REQUEST_PARAMETER_BYTES, MaxTimeDiff,
-    MissReason, Outage, Outcome, Phase, Progress, RequestParameter, RunSource, ServerIp, ServerTtl,
-    StartRate, TemplateName,
+    MissReason, Outage, Outcome, Overlap, Phase, Progress, RequestParameter, RunSource, ServerIp,
+    ServerTtl, StartRate, TemplateName,
 };
 pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};

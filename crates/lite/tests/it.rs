@@ -18,6 +18,7 @@ mod jitter;
 mod keys;
 mod listeners;
 mod output;
+mod overlap;
 mod permits;
 mod placement;
 mod places;

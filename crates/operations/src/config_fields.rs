@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff, ServerTtl, StartRate};
+use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff, Overlap, ServerTtl, StartRate};
 use jiff::SignedDuration;
 use sharding::{InvalidPlacement, PlacementRules};
 
@@ -115,7 +115,7 @@ macro_rules! text {
     };
 }
 
-const FIELDS: [ConfigField; 26] = [
+const FIELDS: [ConfigField; 27] = [
     optional!(cron),
     optional!(time_zone),
     optional!(excluded_days),
@@ -139,6 +139,11 @@ const FIELDS: [ConfigField; 26] = [
     text!(job_parameter),
     flag!(failover),
     flag!(misfire),
+    text_field(
+        "overlap",
+        |config| config.overlap.map(|overlap| overlap.to_string()).unwrap_or_default(),
+        |config, text| set(&mut config.overlap, overlap(text)),
+    ),
     flag!(monitor_execution),
     text_field(
         "max_time_diff",
@@ -244,6 +249,13 @@ fn start_rate(text: &str) -> Result<Option<StartRate>, &'static str> {
     StartRate::parse(text).map(Some).ok_or(START_RATE)
 }
 
+fn overlap(text: &str) -> Result<Option<Overlap>, &'static str> {
+    if matches!(text, "none" | "") {
+        return Ok(None);
+    }
+    Overlap::parse(text).map(Some).ok_or(Overlap::VALID)
+}
+
 fn catch_up(text: &str) -> Result<Option<CatchUp>, &'static str> {
     if matches!(text, "none" | "") {
         return Ok(None);
@@ -317,6 +329,7 @@ mod tests {
         full.server_ttl = ServerTtl::All(5_400);
         full.cluster_concurrency = Some(4);
         full.start_rate = StartRate::parse("10 in 1m");
+        full.overlap = Some(Overlap::Cancel);
         full.placement = PlacementRules::parse("zones even # a\npin 0 a=b").unwrap();
         full.catch_up = Some(CatchUp { window_seconds: 60, max: 2 });
         (full.static_sharding, full.disabled, full.overwrite) = (true, true, true);

@@ -1,6 +1,6 @@
 //! The typed fields of a configuration.
 
-use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff, ServerTtl, StartRate};
+use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff, Overlap, ServerTtl, StartRate};
 use serde::{Deserialize, Deserializer, Serialize};
 use sharding::PlacementRules;
 
@@ -58,6 +58,10 @@ pub(super) struct ConfigFields {
     failover: Option<bool>,
     /// True if fires that met the busy item are run once afterwards.
     misfire: Option<bool>,
+    /// `cancel` if a fire ends the unfinished scheduled run that it meets; null if it waits.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "cancel")]
+    overlap: Option<Option<String>>,
     /// True if runs are claimed and recorded in the registry.
     monitor_execution: Option<bool>,
     /// Bound of the clock difference beyond which fires are missed: `default`, `off`, or seconds
@@ -136,6 +140,7 @@ impl ConfigFields {
             job_parameter: Some(config.job_parameter.clone()),
             failover: Some(config.failover),
             misfire: Some(config.misfire),
+            overlap: Some(config.overlap.map(|overlap| overlap.to_string())),
             monitor_execution: Some(config.monitor_execution),
             max_time_diff: Some(config.max_time_diff.to_string()),
             reconcile_interval_minutes: Some(config.reconcile_interval_minutes),
@@ -159,6 +164,8 @@ impl ConfigFields {
         let placement = self.placement.as_deref().map(placement).transpose()?;
         let start_rate = self.start_rate.map(|rate| rate.as_deref().map(start_rate).transpose());
         let start_rate = start_rate.transpose()?;
+        let overlap = self.overlap.map(|text| text.as_deref().map(overlap).transpose());
+        let overlap = overlap.transpose()?;
         let catch_up = |fields: CatchUpFields| CatchUp {
             window_seconds: fields.window_seconds,
             max: fields.max,
@@ -176,6 +183,7 @@ impl ConfigFields {
         set(&mut config.job_parameter, self.job_parameter);
         set(&mut config.failover, self.failover);
         set(&mut config.misfire, self.misfire);
+        set(&mut config.overlap, overlap);
         set(&mut config.monitor_execution, self.monitor_execution);
         set(&mut config.max_time_diff, max_time_diff);
         set(&mut config.reconcile_interval_minutes, self.reconcile_interval_minutes);
@@ -221,6 +229,12 @@ fn start_rate(text: &str) -> Answer<StartRate> {
     })
 }
 
+fn overlap(text: &str) -> Answer<Overlap> {
+    Overlap::parse(text).ok_or_else(|| {
+        Problem::invalid(format!("overlap is {text:?}; valid is {}", Overlap::VALID))
+    })
+}
+
 fn max_time_diff(text: &str) -> Answer<MaxTimeDiff> {
     let seconds = || text.strip_suffix('s')?.parse().ok();
     match text {
@@ -256,6 +270,7 @@ mod tests {
         config.server_ttl = ServerTtl::All(5_400);
         config.cluster_concurrency = Some(4);
         config.start_rate = StartRate::parse("10 in 1m");
+        config.overlap = Some(Overlap::Cancel);
         config.reconcile_interval_minutes = 7;
         config.catch_up = Some(CatchUp { window_seconds: 60, max: 2 });
         (config.static_sharding, config.disabled, config.overwrite) = (true, true, true);

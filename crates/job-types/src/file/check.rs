@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy, ServerTtl, StartRate};
+use lite::{InvalidConfig, JobBuilder, JobConfig, Overlap, RetryPolicy, ServerTtl, StartRate};
 
 use super::Reads;
 use super::declared::{DeclaredJob, Lines, Work};
@@ -191,6 +191,12 @@ fn config(doc: &JobDoc, reads: Reads<'_>) -> Result<JobConfig, Invalid> {
             .start_rate(StartRate::parse(rate).ok_or_else(|| {
                 Invalid::new("start_rate", format!("{rate:?}"), StartRate::VALID)
             })?);
+    }
+    if let Some(overlap) = &doc.overlap {
+        job = job.overlap(
+            Overlap::parse(overlap)
+                .ok_or_else(|| Invalid::new("overlap", format!("{overlap:?}"), Overlap::VALID))?,
+        );
     }
     if let Some(max) = doc.cluster_concurrency {
         job = job.cluster_concurrency(max);

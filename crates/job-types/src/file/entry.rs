@@ -44,6 +44,8 @@ pub fn entry_of(config: &JobConfig) -> String {
     }
     let rate = config.start_rate.map(|rate| rate.to_string());
     entry.text("start_rate", rate.as_deref());
+    let overlap = config.overlap.map(|overlap| overlap.to_string());
+    entry.text("overlap", overlap.as_deref());
     let jitter = config.jitter_ms.map(|bound| format!("{bound}ms"));
     entry.text("jitter", jitter.as_deref());
     for (key, value) in [
@@ -126,7 +128,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use lite::{JobBuilder, ServerTtl, StartRate};
+    use lite::{JobBuilder, Overlap, ServerTtl, StartRate};
 
     use super::*;
     use crate::JobFile;
@@ -176,8 +178,10 @@ mod tests {
             .build()
             .unwrap();
         assert_eq!(read_again(&off), off);
+        let overlaps = JobBuilder::new("overlaps", 1).overlap(Overlap::Cancel).build().unwrap();
+        assert_eq!(read_again(&overlaps), overlaps);
         // Each field that users set is a key of one of the entries.
-        let texts = [entry_of(&full), entry_of(&off)].concat();
+        let texts = [entry_of(&full), entry_of(&off), entry_of(&overlaps)].concat();
         for (field, _) in full.fields() {
             assert!(texts.contains(&format!("\n{field} = ")), "{field}");
         }

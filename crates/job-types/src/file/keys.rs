@@ -14,7 +14,7 @@ const FROM_1: &str = "a whole number from 1 to 4294967295";
 const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
 
 /// Keys by their paths, without the indices of list elements, with the valid values of each.
-pub(super) const KEYS: [(&str, &str); 89] = [
+pub(super) const KEYS: [(&str, &str); 90] = [
     ("allow", "a table with commands, hosts, alert_hosts and secrets"),
     ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
     ("allow.commands", "a list of lists of words, such as [[\"/opt/report.sh\", \"--daily\"]]"),
@@ -76,6 +76,7 @@ pub(super) const KEYS: [(&str, &str); 89] = [
     ("jobs.not_before", A_DATE),
     ("jobs.output", "keep or none, in quotes"),
     ("jobs.output_kib", "a whole number from 1 to 16384"),
+    ("jobs.overlap", "cancel, in quotes"),
     ("jobs.overwrite", FLAG),
     ("jobs.placement", "rules in quotes, such as \"require disk=ssd; pin 0 server=10.0.0.7\""),
     ("jobs.reconcile_interval", A_TIME),

@@ -53,7 +53,8 @@ pub use several::{DuplicateJob, declared_configs};
 /// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
 ///   comparison of clocks.
 /// - `server_ttl`: a text as [`ServerTtl::parse`](lite::ServerTtl::parse) reads it, and
-///   `start_rate` one of [`StartRate::parse`](lite::StartRate::parse).
+///   `start_rate` one of [`StartRate::parse`](lite::StartRate::parse), and `overlap` one of
+///   [`Overlap::parse`](lite::Overlap::parse).
 /// - `timeout`, `shutdown_grace`, `max_concurrency`, `error_handler_timeout`: as in
 ///   [`Registration`](lite::Registration).
 /// - `output`: `keep` or `none`, and `output_kib`: whether and how much output of each run a

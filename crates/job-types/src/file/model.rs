@@ -49,6 +49,7 @@ pub(super) struct JobDoc {
     pub(super) job_parameter: Option<String>,
     pub(super) failover: Option<bool>,
     pub(super) misfire: Option<bool>,
+    pub(super) overlap: Option<String>,
     pub(super) catch_up: Option<CatchUpDoc>,
     pub(super) monitor_execution: Option<bool>,
     pub(super) static_sharding: Option<bool>,

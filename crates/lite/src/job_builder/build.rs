@@ -31,6 +31,7 @@ impl JobBuilder {
         config.job_parameter = rest.job_parameter;
         config.failover = rest.failover;
         config.misfire = rest.misfire;
+        config.overlap = rest.overlap;
         config.monitor_execution = rest.monitor_execution;
         config.static_sharding = rest.static_sharding;
         config.catch_up = self.catch_up.map(policy).transpose()?;

@@ -4,7 +4,7 @@ mod build;
 
 use std::time::Duration;
 
-use coordination::{JavaSettings, ServerTtl, StartRate};
+use coordination::{JavaSettings, Overlap, ServerTtl, StartRate};
 use jiff::Timestamp;
 
 /// Builds a [`JobConfig`](crate::JobConfig).
@@ -24,6 +24,7 @@ use jiff::Timestamp;
 /// | [`job_parameter`](Self::job_parameter) | empty | parameter of all runs |
 /// | [`failover`](Self::failover) | off | other instances take over orphaned runs |
 /// | [`misfire`](Self::misfire) | on | fires that met the running item are run once afterwards |
+/// | [`overlap`](Self::overlap) | none | fires cancel the unfinished run that they meet |
 /// | [`catch_up`](Self::catch_up) | none | missed fires are each run afterwards |
 /// | [`static_sharding`](Self::static_sharding) | off | items stay when instances join or leave |
 /// | [`monitor_execution`](Self::monitor_execution) | on | runs are claimed in the registry |
@@ -91,6 +92,7 @@ struct Options {
     job_parameter: String,
     failover: bool,
     misfire: bool,
+    overlap: Option<Overlap>,
     monitor_execution: bool,
     static_sharding: bool,
     server_ttl: ServerTtl,
@@ -132,6 +134,7 @@ impl JobBuilder {
                 job_parameter: String::new(),
                 failover: false,
                 misfire: true,
+                overlap: None,
                 monitor_execution: true,
                 static_sharding: false,
                 server_ttl: ServerTtl::default(),
@@ -560,6 +563,27 @@ impl JobBuilder {
     #[must_use]
     pub fn start_rate(mut self, rate: StartRate) -> Self {
         self.rest.start_rate = Some(rate);
+        self
+    }
+
+    /// Sets that a fire cancels the unfinished run that it meets, and runs when that run has ended.
+    /// By default the run goes on, and [`misfire`](Self::misfire) alone decides.
+    ///
+    /// Runs that an operator requested, and runs that stand for noted fires, are not cancelled. Not
+    /// for a job with a [`java_class`](Self::java_class), only with [`misfire`](Self::misfire) and
+    /// [`monitor_execution`](Self::monitor_execution), and not with [`catch_up`](Self::catch_up).
+    ///
+    /// # Examples
+    /// ```
+    /// use lite::{JobBuilder, Overlap};
+    ///
+    /// let config = JobBuilder::new("report", 2).overlap(Overlap::Cancel).build()?;
+    /// assert_eq!(config.overlap, Some(Overlap::Cancel));
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn overlap(mut self, overlap: Overlap) -> Self {
+        self.rest.overlap = Some(overlap);
         self
     }
 

@@ -48,7 +48,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
             @if let Some(last) = &config.not_after { dt { (lang.not_after()) } dd { code { (last) } } }
             @if let Some(hour) = &config.repeated_hour { dt { (lang.repeated_hour()) } dd { code { (hour) } } }
             @if let Some(jitter) = jitter { dt { (lang.jitter()) } dd { (cx.length(jitter)) } }
-            dt { (lang.misfire()) } dd { (lang.misfire_policy(config.misfire, config.catch_up.is_some())) }
+            dt { (lang.misfire()) } dd { (lang.misfire_policy(config)) }
         }
         @for caveat in schedule.iter().flat_map(|schedule| schedule.caveats()) {
             p.warn lang="en" { (caveat) }

@@ -93,6 +93,7 @@ impl Lang {
             "job_parameter" => self.pick("Parameter of every run", "作业参数"),
             "failover" => self.pick("Take over orphaned runs", "失效转移"),
             "misfire" => self.pick("Run fires that met a busy item afterwards", "错过触发后补跑"),
+            "overlap" => self.pick("Fires that meet an unfinished run", "遇到未完成运行的触发"),
             "monitor_execution" => self.pick("Record runs in the registry", "监控作业运行状态"),
             "max_time_diff" => self.pick("Bound of the clock difference", "最大时钟误差"),
             "reconcile_interval" => self.pick("Interval of reconciliation", "自诊断修复间隔"),

@@ -19,7 +19,7 @@ mod timeline;
 mod transfer;
 mod verification;
 
-use coordination::{NodeKind, ServerState};
+use coordination::{JobConfig, NodeKind, ServerState};
 use maud::Markup;
 use operations::{Attention, FireNeed, JobState};
 
@@ -201,16 +201,20 @@ impl Lang {
         }
     }
 
-    pub(crate) fn misfire_policy(self, misfire: bool, catches_up: bool) -> String {
-        match (misfire, catches_up) {
-            (_, true) => {
+    pub(crate) fn misfire_policy(self, config: &JobConfig) -> String {
+        match (config.misfire, config.catch_up, config.overlap) {
+            (_, Some(_), _) => {
                 self.pick("each missed fire gets a run of its own", "每次漏掉的触发单独补跑")
             }
-            (true, false) => self.pick(
+            (true, None, Some(_)) => self.pick(
+                "fires cancel the scheduled run that they meet, and run once afterwards",
+                "触发会取消它遇到的定时运行，并在其结束后补跑一次",
+            ),
+            (true, None, None) => self.pick(
                 "fires that meet a running item run once afterwards",
                 "分片运行期间的触发在其结束后补跑一次",
             ),
-            (false, false) => {
+            (false, None, _) => {
                 self.pick("fires that meet a running item are skipped", "分片运行期间的触发被跳过")
             }
         }
