@@ -227,46 +227,12 @@ pub(crate) fn item(text: &str) -> Result<u32, String> {
 }
 
 pub(crate) fn items(text: &str) -> Result<Items, String> {
-    let valid = || "valid are item numbers and ranges, such as 0,3-5".to_owned();
-    let number = |text: &str| {
-        let item: u32 = text.trim().parse().map_err(|_| valid())?;
-        if item < MAX_SHARDING_TOTAL_COUNT { Ok(item) } else { Err(valid()) }
-    };
-    let mut items = BTreeSet::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (number(first)?, number(last)?);
-        if first > last {
-            return Err(valid());
-        }
-        items.extend((first..=last).map(ShardingItem::new));
-    }
-    Ok(Items(items))
+    operations::parse_items(text).map(Items)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn items_are_numbers_and_ranges() {
-        let rows: [(&str, Option<&[u32]>); 9] = [
-            ("0", Some(&[0])),
-            ("0,3-5", Some(&[0, 3, 4, 5])),
-            ("5, 3", Some(&[3, 5])),
-            ("", None),
-            ("1,", None),
-            ("5-3", None),
-            ("-1", None),
-            ("a", None),
-            ("0-100000", None),
-        ];
-        for (text, expected) in rows {
-            let found = items(text).ok();
-            let found = found.map(|items| items.0.iter().map(|i| i.index()).collect::<Vec<_>>());
-            assert_eq!(found.as_deref(), expected, "{text:?}");
-        }
-    }
 
     #[test]
     fn times_can_be_dates_in_utc_or_ages() {

@@ -853,7 +853,7 @@ fn wrong_command_line_is_one_error_line() {
             "a misspelt key",
             &["worker", "misspelt.yaml", "--check"],
             2,
-            "misspelt.yaml: line 3: job \"a\": failver is an unknown key of a job; did you mean failover?",
+            "misspelt.yaml: line 3: job \"a\": failver is an unknown key; did you mean failover?",
         ),
         (
             "dialect",
@@ -1198,7 +1198,7 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
             "period of a backfill",
             &["backfill", "a", "--from", "2024-02-02", "--to", "2024-02-01", "--dry-run"],
             1,
-            "a backfill is not possible for job a: it has no schedule; `ejob trigger` runs it now",
+            "a backfill is not possible for job a: it has no schedule, so it has no past fires",
         ),
         (
             "backfill to cancel",

@@ -266,7 +266,7 @@ async fn past_fires_are_previewed_run_and_listed() {
     let some = ["--items", "0,2", "--concurrency", "2"];
     let of_some = world.ejob(&[&period[..], &some, &["--dry-run"]].concat()).await.done();
     assert_eq!(of_some, expected);
-    assert!(preview.contains("by all items, 1 at once"), "{preview}");
+    assert!(preview.contains("1 at once, by all items"), "{preview}");
 
     let line = signed(&[&period[..], &some, &["--wait", "50s"]].concat());
     let output = world.ejob(&line).await.done();

@@ -340,11 +340,7 @@ async fn file_that_is_broken_or_names_a_missing_registry_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let entry = "[[namespaces]]\nname = \"orders\"\n";
     let rows = [
-        (
-            "lisen = 1",
-            2,
-            "console.toml: line 1: lisen is an unknown key of the file; valid is listen",
-        ),
+        ("lisen = 1", 2, "console.toml: line 1: unknown field `lisen`, expected one of `listen`"),
         (
             &format!("{entry}registry = \"here\""),
             2,

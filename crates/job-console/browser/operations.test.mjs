@@ -36,9 +36,9 @@ const NOTHING = 'Nothing changes.'
 /** A job whose runs take long enough for a cancellation. */
 const SLOW = 'daily-report'
 /** Operations of the API without a page. */
-const NOT_PERFORMED = [
-  'request_backfill', 'cancel_backfill', 'shut_down_server_of_job', 'remove_server_of_job',
-]
+const NOT_PERFORMED = ['shut_down_server_of_job', 'remove_server_of_job']
+/** A job that is paused, so that a backfill of it stays in progress. */
+const PAUSED = 'newsletter'
 /** Operations of the API that a test has performed, each with its way. */
 const performed = new Set()
 
@@ -103,6 +103,14 @@ function send(page, way, selector) {
 async function isRecorded(page, why, of = home) {
   await page.goto(`${of}/audit`)
   await page.waitForFunction((why) => document.querySelector('main').innerText.includes(why), {}, why)
+}
+
+/** Waits until a row of the list shows a text and a state. */
+function isListed(page, text, state) {
+  return page.waitForFunction((text, state) => {
+    const rows = [...document.querySelectorAll('#rows tr')]
+    return rows.some((row) => row.innerText.includes(text) && row.querySelector('.st')?.innerText === state)
+  }, {}, text, state)
 }
 
 /** Requests an operation once. Returns the text of the answer. */
@@ -229,6 +237,36 @@ for (const round of ROUNDS) {
     await isRecorded(page, `removed by ${name}`, leftOver.home)
     await page.goto(`${leftOver.home}/servers`)
     await page.waitForFunction((gone) => !document.querySelector('main').innerText.includes(gone), {}, gone)
+    assert.deepEqual(page.faults, [])
+  })
+
+  operation(['request_backfill', 'cancel_backfill'], round, async (page) => {
+    const why = `requested by ${name}`
+    const list = `${home}/jobs/${PAUSED}/backfills`
+    await page.goto(list)
+    const link = 'main a[href$="backfills/request"]'
+    // The end of an earlier backfill shows the link.
+    await page.waitForSelector(link)
+    await Promise.all([page.waitForNavigation(), way.follow(page, link)])
+    await way.time(page, '#backfill-from', '2024-02-29T12:00')
+    await way.time(page, '#backfill-to', '2024-02-29T12:01')
+    await way.type(page, '#backfill-items', '0-1')
+    await way.type(page, '#backfill-concurrency', '2')
+    await send(page, way, 'main form.act button[type=submit]')
+    const shown = await page.$eval('main', (main) => main.innerText)
+    assert.match(shown, /4 runs: 2 fires of 2 items/)
+    await way.type(page, 'main #act-why', why)
+    await send(page, way, 'main form.act button[type=submit]')
+    assert.equal(new URL(page.url()).pathname, new URL(list).pathname)
+    await isListed(page, why, 'in progress')
+    const cancel = 'main a[href$="/cancel"]'
+    await page.waitForSelector(cancel)
+    await way.follow(page, cancel)
+    await page.waitForSelector('dialog[open] #act-title')
+    await way.type(page, 'dialog[open] [name=why]', `cancelled by ${name}`)
+    await send(page, way, 'dialog[open] form.act button[type=submit]')
+    await isListed(page, why, 'cancelled')
+    await isRecorded(page, `cancelled by ${name}`)
     assert.deepEqual(page.faults, [])
   })
 

@@ -1,5 +1,6 @@
 // Ways to use a page: to follow a link, to fill a field, to tick a box, to send the form.
 
+import assert from 'node:assert/strict'
 import { focus } from './harness.mjs'
 
 /** Returns the selector of the closed menu that has a link, if there is one. */
@@ -25,6 +26,14 @@ export const WAYS = {
       await page.click(selector)
       await page.keyboard.sendCharacter(text)
     },
+    // A control of a time shows a calendar of the browser, which a test cannot click.
+    time: async (page, selector, time) => {
+      await page.click(selector)
+      await page.$eval(selector, (control, time) => {
+        control.value = time
+        control.dispatchEvent(new Event('input', { bubbles: true }))
+      }, time)
+    },
     tick: (page, selector) => page.click(selector),
     send: (page, selector) => page.click(selector),
   },
@@ -48,6 +57,17 @@ export const WAYS = {
     paste: async (page, selector, text) => {
       await focus(page, selector)
       await page.keyboard.sendCharacter(text)
+    },
+    /** Types the parts of a time in the order in which the browser shows them in English. */
+    time: async (page, selector, time) => {
+      const [, year, month, day, hours, minutes] = /^(\d+)-(\d+)-(\d+)T(\d+):(\d+)$/.exec(time)
+      await focus(page, selector)
+      await page.keyboard.type(`${month}${day}${year}`)
+      // A year may have more digits, so that the next part is not reached by itself.
+      await page.keyboard.press('ArrowRight')
+      const hour = String(hours % 12 || 12).padStart(2, '0')
+      await page.keyboard.type(`${hour}${minutes}${hours < 12 ? 'A' : 'P'}`)
+      assert.equal(await page.$eval(selector, (control) => control.value), time)
     },
     tick: async (page, selector) => {
       await focus(page, selector)

@@ -45,8 +45,8 @@ async fn past_fires_run_again_with_author_and_reason() {
     let requested = operations.backfill(&job(), &days(), &by()).await.unwrap();
     let id = requested.id.unwrap();
     let what = format!(
-        "backfill {id}: 3 fires from 2024-02-23T06:00:00Z to 2024-02-26T06:00:00Z, by all items, 1 \
-         at once"
+        "backfill {id}: 3 fires from 2024-02-23T06:00:00Z to 2024-02-26T06:00:00Z, 1 at once, by \
+         all items"
     );
     assert_eq!(texts(&requested.report), [("job", what.as_str())]);
     assert_eq!(texts(&preview), [("job", what.replace(&id, "preview").as_str())]);
@@ -107,8 +107,8 @@ async fn invalid_values_are_named_with_the_valid_ones() {
     let (from, to) = (at("2024-02-29T00:00:00Z"), at("2024-02-29T01:00:00Z"));
     let too_many = format!(
         "to is 2024-02-29T06:00:00Z, after more than {MAX_BACKFILL_FIRES} fires; valid is a period \
-         of at most {MAX_BACKFILL_FIRES} fires: begin with --to 2024-02-29T02:46:40Z, and continue \
-         from there"
+         of at most {MAX_BACKFILL_FIRES} fires: end it at 2024-02-29T02:46:40Z, and continue from \
+         there"
     );
     let concurrency =
         format!("concurrency is 17; valid is a number from 1 to {MAX_BACKFILL_CONCURRENCY}");
@@ -143,7 +143,7 @@ async fn invalid_values_are_named_with_the_valid_ones() {
 async fn job_that_cannot_run_past_fires_is_refused() {
     let unmonitored = || daily().monitor_execution(false).failover(false);
     let rows = [
-        (on_request(), "it has no schedule; `ejob trigger` runs it now"),
+        (on_request(), "it has no schedule, so it has no past fires"),
         (
             on_request().cron("@after 5m"),
             "with a fixed delay, the end of each run decides when the next fire comes",

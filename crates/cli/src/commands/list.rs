@@ -276,21 +276,7 @@ pub(crate) fn instance_table(briefs: &[InstanceBrief], with_job: bool) -> Table 
 
 /// Formats ascending numbers as ranges: `0,3-5`.
 pub(crate) fn ranges(numbers: &[u32]) -> String {
-    let mut spans: Vec<(u32, u32)> = Vec::new();
-    for n in numbers {
-        match spans.last_mut() {
-            Some((_, last)) if *last + 1 == *n => *last = *n,
-            _ => spans.push((*n, *n)),
-        }
-    }
-    let span = |(first, last): &(u32, u32)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    };
-    if spans.is_empty() {
-        "-".to_owned()
-    } else {
-        spans.iter().map(span).collect::<Vec<_>>().join(",")
-    }
+    if numbers.is_empty() { "-".to_owned() } else { operations::item_ranges(numbers) }
 }
 
 /// Names items for a sentence: `item 3`, `items 0,3-5`.

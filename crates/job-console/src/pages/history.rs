@@ -173,7 +173,10 @@ impl Past {
                     verified(namespace, history, job, address, now).await
                 }
                 View::Jobs => Ok(Self::Jobs(namespace.last_day.runs(history, now, max_age).await?)),
-                View::Job(_, Tab::Schedule | Tab::Placement | Tab::Configuration)
+                View::Job(
+                    _,
+                    Tab::Schedule | Tab::Placement | Tab::Configuration | Tab::Backfills,
+                )
                 | View::Outcome(_)
                 | View::Running
                 | View::Servers

@@ -9,6 +9,7 @@ mod act;
 mod alerts;
 mod assets;
 mod audit;
+mod backfill;
 mod bulk;
 mod configure;
 mod cx;
@@ -76,7 +77,7 @@ pub(crate) use locale::Lang;
 pub(crate) use stream::Streams;
 
 /// Pages that a viewer may see, below the root of the console.
-const PAGES: [&str; 19] = [
+const PAGES: [&str; 20] = [
     "/n/{namespace}",
     "/n/{namespace}/jobs",
     "/n/{namespace}/jobs/{job}",
@@ -84,6 +85,7 @@ const PAGES: [&str; 19] = [
     "/n/{namespace}/jobs/{job}/schedule",
     "/n/{namespace}/jobs/{job}/placement",
     "/n/{namespace}/jobs/{job}/verification",
+    "/n/{namespace}/jobs/{job}/backfills",
     "/n/{namespace}/jobs/{job}/configuration",
     "/n/{namespace}/outcome",
     "/n/{namespace}/running",
@@ -105,7 +107,7 @@ pub(crate) fn add(routes: Routes) -> Routes {
         .page(view, &Method::GET, "/", get(home))
         .page(view, &Method::GET, "/n/{namespace}/find", get(find::find))
         .page(view, &Method::GET, "/n/{namespace}/stream", get(stream::stream));
-    let routes = remove_servers::add(preferences::add(routes));
+    let routes = backfill::add(remove_servers::add(preferences::add(routes)));
     let routes =
         PAGES.iter().fold(routes, |routes, path| routes.page(view, &Method::GET, path, get(show)));
     assets::add(alerts::add(transfer::add(repair::add(bulk::add(configure::add(act::add(

@@ -42,16 +42,18 @@ pub(crate) enum Tab {
     Placement,
     Configuration,
     Verification,
+    Backfills,
 }
 
 impl Tab {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Now,
         Self::Runs,
         Self::Schedule,
         Self::Placement,
         Self::Configuration,
         Self::Verification,
+        Self::Backfills,
     ];
 
     /// Returns the last part of the address.
@@ -63,6 +65,7 @@ impl Tab {
             Self::Placement => "placement",
             Self::Configuration => "configuration",
             Self::Verification => "verification",
+            Self::Backfills => "backfills",
         }
     }
 }

@@ -287,17 +287,27 @@ pub(crate) fn progress(reported: &ProgressBrief) -> Markup {
     html! {
         span.dim {
             @if let Some(percent) = percent {
-                svg.d.run width="50" height="7" viewBox="0 0 50 7" aria-hidden="true" {
-                    rect.track width="50" height="7" rx="3" {}
-                    rect.fill width=(percent / 2) height="7" rx="3" {}
-                }
-                " "
+                (percent_bar(usize::from(*percent))) " "
             }
             (done) @if let Some(total) = total { " / " (total) }
             @if let Some(percent) = percent { " · " (percent) " %" }
         }
         @if !message.is_empty() { " " span.cut title=(message) { (message) } }
     }
+}
+
+fn percent_bar(percent: usize) -> Markup {
+    html! {
+        svg.d.run width="50" height="7" viewBox="0 0 50 7" aria-hidden="true" {
+            rect.track width="50" height="7" rx="3" {}
+            rect.fill width=(percent.min(100) / 2) height="7" rx="3" {}
+        }
+    }
+}
+
+/// Returns a part of a whole as a bar.
+pub(crate) fn progress_bar(done: usize, total: usize) -> Markup {
+    percent_bar(done.saturating_mul(100).checked_div(total).unwrap_or_default())
 }
 
 /// Returns the address of an instance without its process, for a narrow column.

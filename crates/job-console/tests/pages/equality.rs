@@ -26,7 +26,7 @@ const STEPS: usize = 20;
 /// read again after five seconds.
 const DEADLINE: Duration = Duration::from_secs(40);
 
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 17] = [
     "n/orders",
     "n/orders/jobs",
     "n/orders/jobs?sort=next",
@@ -35,6 +35,7 @@ const PAGES: [&str; 16] = [
     "n/orders/jobs/report/schedule",
     "n/orders/jobs/report/placement",
     "n/orders/jobs/report/configuration",
+    "n/orders/jobs/report/backfills",
     "n/orders/running",
     "n/orders/servers",
     "n/orders/servers/10.0.0.1",
@@ -119,7 +120,7 @@ async fn step(world: &World, tabs: &mut [Tab], chooser: &mut Chooser) -> Option<
     const WORDS: [&str; 7] = ["run", "rerun", "cancel", "pause", "resume", "disable", "enable"];
     const PLACES: [&str; 4] = ["", "?server=10.0.0.1", "?server=10.0.0.2", "?item=1"];
     let lease = Duration::from_secs(30);
-    match chooser.0.u8(..14) {
+    match chooser.0.u8(..15) {
         0..=5 => {
             let (word, job) = (chooser.one(&WORDS), chooser.one(&["report", "wide"]));
             let place = chooser.one(&PLACES);
@@ -159,6 +160,17 @@ async fn step(world: &World, tabs: &mut [Tab], chooser: &mut Chooser) -> Option<
             tokio::task::yield_now().await;
             world.center.release_feeds();
             return Some(sent);
+        }
+        13 => {
+            let day = chooser.0.u8(2..9);
+            let request = format!(
+                "/n/orders/jobs/report/backfills/request?from=2024-02-01&to=2024-02-0{day}"
+            );
+            let preview = world.get(&request).await.text;
+            if preview.contains("name=\"digest\"") {
+                let form = form_of(&preview, &[("why", "random"), ("stale", "yes")]);
+                return Some(post(world, request, form));
+            }
         }
         _ => {
             let tab = chooser.0.usize(..tabs.len());

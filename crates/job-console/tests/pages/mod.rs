@@ -2,6 +2,7 @@
 
 mod alerting;
 mod applying;
+mod backfilling;
 mod bulk;
 mod configuring;
 mod creating;

@@ -173,6 +173,24 @@ impl JobSnapshot {
     pub fn backfills(&self) -> impl DoubleEndedIterator<Item = BackfillProgress> {
         self.view().backfills().iter().map(BackfillProgress::of)
     }
+
+    /// Returns why a backfill of the job is not possible; `None` if it is, or if the job has no
+    /// readable configuration.
+    #[must_use]
+    pub fn backfill_obstacle(&self) -> Option<&'static str> {
+        let config = self.config()?;
+        if self.may_have_java() {
+            Some("Java instances run an item only for the present time")
+        } else if !config.monitor_execution {
+            Some("without monitoring items have no records to remember their past fires in")
+        } else if config.fixed_delay().is_some() {
+            Some("with a fixed delay, the end of each run decides when the next fire comes")
+        } else if config.cron.is_none() {
+            Some("it has no schedule, so it has no past fires")
+        } else {
+            None
+        }
+    }
 }
 
 impl Operations {
@@ -283,7 +301,10 @@ fn plan(
         let reason = job.config_fault().unwrap_or("there is none").to_owned();
         return Err(Error::Unreadable { job: job.job().clone(), reason });
     };
-    check_supported(job, config)?;
+    if let Some(why) = job.backfill_obstacle() {
+        let job = job.job().clone();
+        return Err(Error::NotSupported { what: BACKFILL, job, why: why.to_owned() });
+    }
     request.items.iter().flatten().try_for_each(|item| items::known(job, *item))?;
     let fires = fires_of(config, request, now)?;
     let (expect, mut log) = readable_log(job)?;
@@ -312,7 +333,7 @@ fn plan(
     let waits = if job.available().is_empty() { "; no instance is available yet" } else { "" };
     let (first, last) = (fires.first().copied().unwrap_or(from), fires.last().copied());
     let what = format!(
-        "backfill {id}: {} from {first} to {}, by {which}, {} at once{drops}{waits}",
+        "backfill {id}: {} from {first} to {}, {} at once, by {which}{drops}{waits}",
         counted_fires(fires.len()),
         last.unwrap_or(to),
         request.concurrency,
@@ -345,22 +366,6 @@ fn counted_fires(n: usize) -> String {
     if n == 1 { "1 fire".to_owned() } else { format!("{n} fires") }
 }
 
-/// Rejects a job whose items cannot run past fires.
-fn check_supported(job: &JobSnapshot, config: &JobConfig) -> Result<()> {
-    let why = if job.may_have_java() {
-        "Java instances run an item only for the present time"
-    } else if !config.monitor_execution {
-        "without monitoring items have no records to remember their past fires in"
-    } else if config.fixed_delay().is_some() {
-        "with a fixed delay, the end of each run decides when the next fire comes"
-    } else if schedule_of(config)?.is_none() {
-        "it has no schedule; `ejob trigger` runs it now"
-    } else {
-        return Ok(());
-    };
-    Err(Error::NotSupported { what: BACKFILL, job: job.job().clone(), why: why.to_owned() })
-}
-
 /// Returns the fires of the period.
 fn fires_of(
     config: &JobConfig,
@@ -389,8 +394,7 @@ fn fires_of(
     let fires: Vec<_> = all.by_ref().take(MAX_BACKFILL_FIRES).collect();
     let Some(next) = all.next() else { return Ok(fires) };
     let valid = format!(
-        "a period of at most {MAX_BACKFILL_FIRES} fires: begin with --to {next}, and continue from \
-         there"
+        "a period of at most {MAX_BACKFILL_FIRES} fires: end it at {next}, and continue from there"
     );
     invalid("to", format!("{to}, after more than {MAX_BACKFILL_FIRES} fires"), valid)
 }

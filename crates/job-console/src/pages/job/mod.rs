@@ -1,5 +1,6 @@
 //! The page of a job: heading, tabs, and the tab that is shown.
 
+mod backfills;
 mod configuration;
 mod gantt;
 mod items;
@@ -39,6 +40,7 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Ans
         Tab::Placement => placement::tab(cx, job),
         Tab::Configuration => configuration::tab(cx, job),
         Tab::Verification => verification::tab(cx, line, past),
+        Tab::Backfills => backfills::tab(cx, job, line),
     };
     let main =
         html! { (heading(cx, line)) (subtitle(cx, job, line)) (tabs(cx, line, tab)) (content) };
@@ -48,14 +50,17 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Ans
     }
     let title = match tab {
         Tab::Now => job.job().to_string(),
-        Tab::Runs | Tab::Schedule | Tab::Placement | Tab::Configuration | Tab::Verification => {
-            lang.tab(tab)
-        }
+        Tab::Runs
+        | Tab::Schedule
+        | Tab::Placement
+        | Tab::Configuration
+        | Tab::Verification
+        | Tab::Backfills => lang.tab(tab),
     };
     let is_live = match tab {
         Tab::Placement => placement::is_live(cx),
         Tab::Verification => false,
-        Tab::Now | Tab::Runs | Tab::Schedule | Tab::Configuration => true,
+        Tab::Now | Tab::Runs | Tab::Schedule | Tab::Configuration | Tab::Backfills => true,
     };
     Ok(Body { title, crumbs, section: Section::Jobs, main, is_live })
 }

@@ -133,6 +133,8 @@ impl Lang {
             (Self::Chinese, "create job") => "创建作业".to_owned(),
             (Self::Chinese, "remove job") => "移除作业".to_owned(),
             (Self::Chinese, "fix") => "修复".to_owned(),
+            (Self::Chinese, "backfill") => "补跑".to_owned(),
+            (Self::Chinese, "cancel backfill") => "取消补跑".to_owned(),
             (Self::Chinese, "import") => "导入".to_owned(),
             (Self::Chinese, "expired") => "过期".to_owned(),
             (Self::Chinese, act) => self.act_title(act),

@@ -15,6 +15,7 @@ const TARGETS: &Patterns = &[
     ("items {} and later", "分片 {0} 及之后"),
     ("item {}", "分片 {0}"),
     ("configuration", "配置"),
+    ("backfill {}", "补跑 {0}"),
     ("all items", "所有分片"),
     ("job", "作业"),
 ];
@@ -88,6 +89,31 @@ const EFFECTS: &Patterns = &[
     ("it is as wanted already", "已符合要求"),
     ("not tried, as the registry did not answer", "未尝试，因为注册中心没有响应"),
     ("repaired", "已修复"),
+    (
+        "backfill {}: 1 fire from {} to {}, {} at once, by all items",
+        "补跑 {0}：1 次触发，从 {1} 到 {2}，同时进行 {3} 次，所有分片",
+    ),
+    (
+        "backfill {}: {} fires from {} to {}, {} at once, by all items",
+        "补跑 {0}：{1} 次触发，从 {2} 到 {3}，同时进行 {4} 次，所有分片",
+    ),
+    (
+        "backfill {}: 1 fire from {} to {}, {} at once, by items {}",
+        "补跑 {0}：1 次触发，从 {1} 到 {2}，同时进行 {3} 次，分片 {4}",
+    ),
+    (
+        "backfill {}: {} fires from {} to {}, {} at once, by items {}",
+        "补跑 {0}：{1} 次触发，从 {2} 到 {3}，同时进行 {4} 次，分片 {5}",
+    ),
+    ("disabled items {} drop them", "禁用的分片 {0} 丢弃它们"),
+    ("no instance is available yet", "尚无可用的实例"),
+    ("its schedule has no fires from {} to {}", "从 {0} 到 {1}，其调度没有触发"),
+    ("it has ended", "已结束"),
+    (
+        "cancelled after {} of {} fires; runs in progress go on",
+        "在 {1} 次触发中完成 {0} 次后取消；正在进行的运行继续",
+    ),
+    ("{} has cancelled it already: {}", "{0} 已将其取消：{1}"),
     ("created from the template {}, label {}", "由模板 {0} 创建，标签 {1}"),
     ("created from the template {}", "由模板 {0} 创建"),
 ];
@@ -141,7 +167,7 @@ const STEPS: &Patterns = &[
     ("record author and reason", "记录操作人和原因"),
 ];
 
-fn translated(lang: Lang, patterns: &Patterns, text: &str) -> Option<String> {
+pub(super) fn translated(lang: Lang, patterns: &Patterns, text: &str) -> Option<String> {
     match lang {
         Lang::English => None,
         Lang::Chinese => sentences(text, patterns, HELD),

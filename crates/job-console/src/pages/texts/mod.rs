@@ -1,12 +1,13 @@
 //! The texts of the pages in all languages.
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
-//! changed configurations · `alerts`, `timeline`, `transfer`, `verification` those of these pages ·
-//! `events`, `effects`, `findings` and `schedule` the sentences of other crates, by `patterns` ·
-//! this file the words of states and kinds.
+//! changed configurations · `alerts`, `backfill`, `timeline`, `transfer`, `verification` those of
+//! these pages · `events`, `effects`, `findings` and `schedule` the sentences of other crates, by
+//! `patterns` · this file the words of states and kinds.
 
 mod acts;
 mod alerts;
+mod backfill;
 mod configure;
 mod effects;
 mod events;
@@ -154,6 +155,7 @@ impl Lang {
             "MISFIRE" => self.pick("misfire", "错过补跑"),
             "FAILOVER" => self.pick("failover", "失效转移"),
             "MANUAL" => self.pick("by request", "手动"),
+            "BACKFILL" => self.pick("backfill", "补跑"),
             other => other.to_owned(),
         }
     }
@@ -198,6 +200,7 @@ impl Lang {
             Tab::Placement => self.placement(),
             Tab::Configuration => self.configuration(),
             Tab::Verification => self.verification(),
+            Tab::Backfills => self.backfills(),
         }
     }
 
