@@ -259,6 +259,8 @@ fn job_row(
                     Some(ServerState::Disabled) => { (link(Permission::Disable, "enable")) },
                     None => {},
                 }
+                @if job.instance_count > 0 { " " (link(Permission::ShutDown, "shut-down")) }
+                @if here.is_some() { " " (link(Permission::Remove, "remove")) }
             }
         }
     };

@@ -321,6 +321,31 @@ async fn one_instance_is_shut_down_from_the_placement_of_its_job() {
 }
 
 #[tokio::test]
+async fn one_job_leaves_a_server_and_forgets_it() {
+    let world = World::with_jobs().await;
+    let server = "n/orders/servers/10.0.0.1";
+    let link = |word: &str| format!("jobs/report/act/{word}?server=10.0.0.1\" data-dialog");
+    let page = world.get(&format!("/{server}")).await.text;
+    assert!(page.contains(&link("shut-down")) && page.contains(&link("remove")), "{page}");
+    let shut_down = "/n/orders/jobs/report/act/shut-down?server=10.0.0.1";
+    let answer = world.post(shut_down, "why=it+leaks").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    world.until(server, |page| !page.contains(&link("shut-down"))).await;
+    let page = world.get(&format!("/{server}")).await.text;
+    assert!(page.contains(&link("remove")), "the record is left: {page}");
+    assert!(page.contains("jobs/wide/act/shut-down?server=10.0.0.1\""), "{page}");
+
+    let remove = "/n/orders/jobs/report/act/remove?server=10.0.0.1";
+    let answer = world.post(remove, "why=gone&name=10.0.0.1").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    world.until(server, |page| !page.contains("jobs/report/act/")).await;
+    let job = world.job("report").await;
+    let left: Vec<_> = job.view().servers().map(|(ip, _)| ip.to_string()).collect();
+    assert_eq!(left, ["10.0.0.2"]);
+    assert!(world.job("wide").await.view().servers().count() == 2);
+}
+
+#[tokio::test]
 async fn one_job_is_drained_on_a_server() {
     let world = World::with_jobs().await;
     let server = "n/orders/servers/10.0.0.1";
