@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use coordination::Dialect;
 use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
 use reg_center_sqlite::{SqliteCenter, SqliteOptions};
 use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
@@ -14,6 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::process::Command;
 
+use crate::watch::{java_nodes, write_successes};
 use crate::worker::{Worker, address, within};
 
 /// Interval at which the API is asked again.
@@ -238,6 +240,67 @@ async fn watcher_of_a_file_judges_all_expectations() {
     assert_eq!(alerts["judges_all"], true);
     assert!(rows(&alerts).iter().any(|row| row["job"] == "report"), "{alerts}");
     served.end().await;
+}
+
+/// Successes of Java jobs, by the command line and by a file.
+#[tokio::test]
+async fn watcher_judges_java_jobs_by_the_history() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = SqliteOptions::new(folder.path().join("a.db"));
+    let session = SqliteCenter::connect(registry).await.unwrap();
+    for name in ["fresh", "old", "silent"] {
+        let written = session.commit(java_nodes(name, Dialect::V3)).await.unwrap();
+        assert!(written.is_committed(), "{name}");
+    }
+    let history = folder.path().join("h.db");
+    let store = job_history::History::open(job_history::HistoryOptions::sqlite(&history)).await;
+    store.unwrap().close(Duration::from_secs(30)).await.unwrap();
+    let (now, zone) = (jiff::Timestamp::now(), "Asia/Shanghai");
+    write_successes(&history, "fresh", now, zone);
+    write_successes(&history, "old", now - jiff::SignedDuration::from_hours(2), zone);
+    let expectations = "[[expect]]\njob = \"*\"\nmust_succeed_within = \"1h\"\n";
+    std::fs::write(folder.path().join("watch.toml"), expectations).unwrap();
+    let file = "[[namespaces]]\nname = \"default\"\nregistry = \"sqlite:a.db\"\n\
+        history = \"sqlite:h.db\"\nwatch = \"watch.toml\"\njava_zone = \"Asia/Shanghai\"\n";
+    std::fs::write(folder.path().join("console.toml"), file).unwrap();
+
+    let by_options = ["--registry", "sqlite:a.db", "--watch", "watch.toml"];
+    let by_options = [&by_options[..], &["--history", "sqlite:h.db", "--java-zone", zone]].concat();
+    for words in [&by_options[..], &["--file", "console.toml"]] {
+        let served = Served::start(folder.path(), words).await;
+        let is_judged = |alerts: &Value| {
+            let expected = [("fresh", "ok"), ("old", "violated"), ("silent", "unknown")];
+            let has = |(job, state): &(&str, &str)| {
+                rows(alerts).iter().any(|row| row["job"] == *job && row["state"] == *state)
+            };
+            expected.iter().all(has)
+        };
+        served.until("/api/v1/namespaces/default/alerts", is_judged).await;
+        served.end().await;
+    }
+
+    let serve = ["--registry", "sqlite:a.db", "--listen", "127.0.0.1:0"];
+    for (words, expected) in [
+        (&["--java-zone", zone][..], "--watch <FILE>"),
+        (&["--watch", "watch.toml", "--java-zone", zone], "--java-zone needs --history"),
+        (&["--watch", "watch.toml", "--java-zone", "Mars"], "valid is the name of a time zone"),
+    ] {
+        let (code, message) = refused(console(folder.path(), &[&serve, words].concat())).await;
+        assert_eq!(code, Some(2), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
+    for (line, expected) in [
+        ("java_zone = \"Mars\"", "java_zone is \"Mars\"; valid is the name of a time zone"),
+        ("java_zone = \"UTC\"", "java_zone requires watch and history"),
+    ] {
+        let file = format!("[[namespaces]]\nname = \"a\"\nregistry = \"sqlite:a.db\"\n{line}\n");
+        std::fs::write(folder.path().join("wrong.toml"), file).unwrap();
+        let words = ["--file", "wrong.toml", "--listen", "127.0.0.1:0"];
+        let (code, message) = refused(console(folder.path(), &words)).await;
+        assert_eq!(code, Some(2), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
+    session.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -168,8 +168,8 @@ async fn invalid_file_is_refused_with_its_field() {
     assert!(error.contains("none.toml cannot be read: "), "{error}");
 }
 
-/// Writes a job of Java instances: one item runs, and one instance lives.
-async fn java(world: &World, name: &str, dialect: Dialect) -> reg_center::MemoryCenter {
+/// Returns the write of a job of Java instances: one item runs, and one instance lives.
+pub(crate) fn java_nodes(name: &str, dialect: Dialect) -> Txn {
     let mut config = JobConfig::new(JobName::new(name).unwrap(), 2);
     config.java = JavaSettings::of(dialect);
     config.cron = Some("0/5 * * * * ?".to_owned());
@@ -180,20 +180,24 @@ async fn java(world: &World, name: &str, dialect: Dialect) -> reg_center::Memory
     };
     let server = if dialect == Dialect::V2 { "" } else { "ENABLED" };
     let at = |path: &str| NodePath::parse(&format!("/{name}/{path}")).unwrap();
-    let txn = Txn::new()
+    Txn::new()
         .create(at("config"), config, Lifetime::Persistent)
         .create(at("servers/10.0.0.1"), server, Lifetime::Persistent)
         .create(at("sharding/0/instance"), id, Lifetime::Persistent)
         .create(at("sharding/1/instance"), id, Lifetime::Persistent)
         .create(at(&format!("instances/{id}")), instance, Lifetime::Ephemeral)
-        .create(at("sharding/0/running"), "", Lifetime::Ephemeral);
+        .create(at("sharding/0/running"), "", Lifetime::Ephemeral)
+}
+
+/// Writes a job of Java instances, which live as long as the returned session.
+async fn java(world: &World, name: &str, dialect: Dialect) -> reg_center::MemoryCenter {
     let session = world.registry.connect();
-    assert!(session.commit(txn).await.unwrap().is_committed());
+    assert!(session.commit(java_nodes(name, dialect)).await.unwrap().is_committed());
     session
 }
 
 /// Writes successes of both items of a Java job as ElasticJob does: in the time of its own zone.
-fn write_successes(path: &Path, job: &str, ended: jiff::Timestamp, zone: &str) {
+pub(crate) fn write_successes(path: &Path, job: &str, ended: jiff::Timestamp, zone: &str) {
     let connection = rusqlite::Connection::open(path).unwrap();
     let ended = ended.in_tz(zone).unwrap().strftime("%Y-%m-%d %H:%M:%S").to_string();
     for item in 0..2 {

@@ -28,7 +28,8 @@ pub(crate) struct JavaHistoryArguments {
     java_zone: Option<TimeZone>,
 }
 
-fn zone(name: &str) -> Result<TimeZone, String> {
+/// Reads the zone of the Java instances.
+pub(super) fn zone(name: &str) -> Result<TimeZone, String> {
     let zone = Zone::parse(name).map_err(|error| format!("valid is {}", error.valid()))?;
     let name = zone.name();
     // `GMT+08:00` is no name for jiff, but `+08:00` is.
@@ -50,7 +51,7 @@ impl JavaHistoryArguments {
             };
         };
         let history = History::open(self.store.required_options()?).await?;
-        Ok(Some(JavaHistory { history, zone }))
+        Ok(Some(JavaHistory::new(history, zone)))
     }
 }
 
@@ -62,6 +63,11 @@ pub(super) struct JavaHistory {
 }
 
 impl JavaHistory {
+    /// Takes an open history whose times are in a zone.
+    pub(super) fn new(history: History, zone: TimeZone) -> Self {
+        Self { history, zone }
+    }
+
     /// Reads the successes of all Java jobs.
     pub(super) async fn read(&self) -> Result<HistoryByJob, job_history::Error> {
         let read_at = Timestamp::now().as_millisecond();
@@ -70,8 +76,15 @@ impl JavaHistory {
         Ok(found.into_iter().map(|(job, successes)| (job, facts(successes))).collect())
     }
 
-    /// Reads the history each minute, until no watcher needs the facts.
-    pub(super) async fn follow(self, facts: watch::Sender<HistoryByJob>) {
+    /// Returns the present successes, which a task reads again each minute, until no watcher needs
+    /// them.
+    pub(super) async fn facts(self) -> Result<watch::Receiver<HistoryByJob>, job_history::Error> {
+        let (facts, shown) = watch::channel(self.read().await?);
+        tokio::spawn(self.follow(facts));
+        Ok(shown)
+    }
+
+    async fn follow(self, facts: watch::Sender<HistoryByJob>) {
         loop {
             tokio::select! {
                 () = facts.closed() => return,

@@ -12,7 +12,6 @@ use job_watch::{
     WatchFile, WatchFileError, Watcher, assess_with_history,
 };
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::java_history::{JavaHistory, JavaHistoryArguments};
@@ -121,12 +120,8 @@ async fn watch(
     };
     let channels = counted(file.channel_count(), "channel");
     let mut watcher = Watcher::new(file, registry?, watcher_name());
-    // The reading ends when the set is dropped.
-    let mut reading = JoinSet::new();
     if let Some(history) = history {
-        let (facts, shown) = tokio::sync::watch::channel(history.read().await?);
-        watcher = watcher.history(shown);
-        reading.spawn(history.follow(facts));
+        watcher = watcher.history(history.facts().await?);
     }
     let _metrics = match metrics_port {
         None => None,

@@ -12,6 +12,7 @@ use serde::de::{Deserializer, Error as _};
 use super::Source;
 use super::access::AccessSection;
 use crate::commands::history::{check_exists, has_password, store_options};
+use crate::commands::java_history::zone;
 use crate::connect::Credentials;
 use crate::context::Context;
 use crate::fault::Fault;
@@ -39,6 +40,8 @@ struct NamespaceEntry {
     history_password: Option<Reference>,
     /// File of expectations, relative to this one.
     watch: Option<PathBuf>,
+    /// Zone of the Java instances whose successes the history has.
+    java_zone: Option<String>,
     digest: Option<Reference>,
     tls_ca: Option<PathBuf>,
     tls_cert: Option<PathBuf>,
@@ -118,7 +121,14 @@ impl NamespaceEntry {
         let connect = cx.connect().with(credentials);
         let watch = self.watch.as_ref().map(|path| super::watching::read(&folder.join(path)));
         let (name, history, watch) = (self.name.clone(), self.history()?, watch.transpose()?);
-        Ok(Source { name, connect, target, history, watch })
+        let java_zone = self.java_zone.as_deref().map(zone).transpose().map_err(|valid| {
+            let zone = self.java_zone.as_deref().unwrap_or_default();
+            Fault::usage(format!("java_zone is {zone:?}; {valid}"))
+        })?;
+        if java_zone.is_some() && (watch.is_none() || history.is_none()) {
+            return Err(Fault::usage("java_zone requires watch and history"));
+        }
+        Ok(Source { name, connect, target, history, watch, java_zone })
     }
 
     fn history(&self) -> Result<Option<job_history::HistoryOptions>, Fault> {

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use futures_util::future::try_join_all;
+use jiff::tz::TimeZone;
 use job_console::{Access, Console, Limits, Prefix, Server};
 use job_history::{History, HistoryOptions};
 use job_watch::WatchFile;
@@ -22,6 +23,7 @@ use reg_center::RegistryCenter;
 use serde_json::json;
 
 use super::history::{StoreArguments, check_exists};
+use super::java_history::{JavaHistory, zone};
 use super::metrics_port::MetricsPort;
 use super::service::ServiceManager;
 use super::signals::Signals;
@@ -68,6 +70,10 @@ pub(crate) struct ConsoleArguments {
     /// of each of them
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "demo"])]
     watch: Option<PathBuf>,
+    /// Judge the successes of Java instances by the history, as `ejob watch` does; its times are in
+    /// this zone, that of the Java instances, such as Asia/Shanghai
+    #[arg(long, value_name = "ZONE", value_parser = zone, requires = "watch")]
+    java_zone: Option<TimeZone>,
     #[command(flatten)]
     access: AccessArguments,
     #[command(flatten)]
@@ -105,6 +111,8 @@ struct Source {
     target: Target,
     history: Option<HistoryOptions>,
     watch: Option<WatchFile>,
+    /// Zone of the Java instances by whose successes in the history the watcher judges.
+    java_zone: Option<TimeZone>,
 }
 
 /// A namespace that is served.
@@ -192,6 +200,7 @@ impl ConsoleArguments {
                 target: target.clone(),
                 history: None,
                 watch: None,
+                java_zone: None,
             };
             return Ok(self.registries.iter().map(source).collect());
         }
@@ -202,7 +211,13 @@ impl ConsoleArguments {
         }
         let (name, connect) = (name_of(target.namespace()), cx.connect().clone());
         let watch = self.watch.as_deref().map(watching::read).transpose()?;
-        Ok(vec![Source { name, connect, target, history, watch }])
+        let java_zone = self.java_zone.clone();
+        if java_zone.is_some() && history.is_none() {
+            return Err(Fault::usage(
+                "--java-zone needs --history: the database in which Java instances trace",
+            ));
+        }
+        Ok(vec![Source { name, connect, target, history, watch, java_zone }])
     }
 }
 
@@ -216,7 +231,7 @@ fn name_of(namespace: &str) -> String {
 /// Opens all registries and histories at the same time.
 async fn open_all(sources: Vec<Source>, cx: &Context<'_>) -> Result<Vec<Opened>, Fault> {
     try_join_all(sources.into_iter().map(|source| async {
-        let Source { name, connect, target, history, watch } = source;
+        let Source { name, connect, target, history, watch, java_zone } = source;
         let named = |fault: Fault| Fault::new(fault.exit(), format!("namespace {name:?}: {fault}"));
         let registry = target.to_string();
         let open = async |session_timeout: Option<Duration>| {
@@ -227,10 +242,19 @@ async fn open_all(sources: Vec<Source>, cx: &Context<'_>) -> Result<Vec<Opened>,
         let watched = async {
             let Some(file) = watch else { return Ok(None) };
             let center = open(Some(watching::SESSION_TIMEOUT)).await?;
-            Ok(Some(Watched { file, center }))
+            let java = match java_zone.zip(history.clone()) {
+                Some((zone, options)) => {
+                    let history = History::open(options).await;
+                    let history = history.map_err(|error| named(error.into()))?;
+                    let facts = JavaHistory::new(history, zone).facts().await;
+                    Some(facts.map_err(|error| named(error.into()))?)
+                }
+                None => None,
+            };
+            Ok(Some(Watched { file, center, java }))
         };
         let opened = async {
-            let Some(options) = history else { return Ok(None) };
+            let Some(options) = history.clone() else { return Ok(None) };
             History::open(options).await.map(Some).map_err(|error| named(error.into()))
         };
         let (watched, center, history) = tokio::try_join!(watched, open(None), opened)?;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use job_watch::{WatchFile, WatchView, Watcher};
+use job_watch::{HistoryByJob, WatchFile, WatchView, Watcher};
 use reg_center::RegistryCenter;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +23,8 @@ const LEAVE: Duration = Duration::from_secs(15);
 pub(super) struct Watched {
     pub(super) file: WatchFile,
     pub(super) center: Arc<dyn RegistryCenter>,
+    /// Successes of Java instances.
+    pub(super) java: Option<watch::Receiver<HistoryByJob>>,
 }
 
 /// The running watchers.
@@ -40,8 +43,11 @@ impl Watching {
     /// Starts the watcher of a namespace. If it ends, the console goes on, and
     /// its pages and `/health` show the reason.
     pub(super) fn start(&mut self, namespace: &str, watched: Watched) -> WatchView {
-        let Watched { file, center } = watched;
-        let watcher = Watcher::new(file, center, watcher_name());
+        let Watched { file, center, java } = watched;
+        let mut watcher = Watcher::new(file, center, watcher_name());
+        if let Some(successes) = java {
+            watcher = watcher.history(successes);
+        }
         let (view, stop, namespace) = (watcher.view(), self.stop.clone(), namespace.to_owned());
         self.tasks.push(tokio::spawn(async move {
             if let Err(error) = watcher.run(stop).await {

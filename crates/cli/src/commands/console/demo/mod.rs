@@ -107,6 +107,7 @@ impl Demo {
             watched: Some(Watched {
                 file: WatchFile::parse(EXPECTATIONS).map_err(Fault::usage)?,
                 center: Arc::new(self.registry.connect()),
+                java: None,
             }),
         })
     }
