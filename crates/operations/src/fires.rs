@@ -52,7 +52,7 @@ impl JobSnapshot {
     /// Returns the next `n` fire times of the job after a moment, as [`next_fires`] does.
     ///
     /// A job with a fixed delay (`@after 5m`) has one at most: the delay after its last fire has
-    /// ended. It can lie before the moment while the run of that fire is in progress.
+    /// ended. It has none while a due fire has not ended, because the delay begins then.
     ///
     /// # Errors
     /// [`InvalidConfig`] names the fault of the schedule.
@@ -61,10 +61,18 @@ impl JobSnapshot {
         if config.fixed_delay().is_some() {
             let next = self.view().delayed_fire();
             let next = next.and_then(|next| Timestamp::from_millisecond(next.0).ok());
-            return Ok(next.into_iter().take(n).collect());
+            return Ok(next.into_iter().filter(|next| *next > after).take(n).collect());
         }
         next_fires(config, after, n)
     }
+}
+
+/// Returns a fixed delay in words: `5m after the end of each run`. `None` without one, and for an
+/// invalid schedule.
+#[must_use]
+pub fn delay_description(config: &JobConfig) -> Option<String> {
+    let schedule = schedule_of(config).ok().flatten()?;
+    schedule.fixed_delay().map(|_| schedule.description())
 }
 
 /// Condition under which the next fire of a job is started at all. Without it, the fire is missed.

@@ -43,7 +43,9 @@ pub use config_fields::ConfigField;
 pub use config_periods::{ConfigPeriod, config_periods};
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};
-pub use fires::{Exclusion, FireNeed, MAX_FIRES, exclusion_at, fire_need, next_fires};
+pub use fires::{
+    Exclusion, FireNeed, MAX_FIRES, delay_description, exclusion_at, fire_need, next_fires,
+};
 pub use item_list::{item_ranges, parse_items};
 pub use live::{Freshness, JobLine, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;

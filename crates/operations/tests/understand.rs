@@ -144,6 +144,32 @@ async fn fire_with_fixed_delay_is_never_missed() {
     assert_eq!(why_not_running(&world.now(), noon()), expected);
 }
 
+#[tokio::test(start_paused = true)]
+async fn fixed_delay_has_no_next_fire_while_a_fire_has_not_ended() {
+    let world = World::new();
+    let config = every_ten_seconds().after(std::time::Duration::from_secs(60));
+    let _member = world.member(1, config).await;
+    world.hold(&[0]);
+    world.until_seen("a run of item 0", |seen| seen.iter().any(|(item, ..)| *item == 0)).await;
+    let now = world.now();
+    let fire_ms = now.view().delayed_fire().unwrap().0;
+    let fire = jiff::Timestamp::from_millisecond(fire_ms).unwrap();
+    let before = fire - jiff::SignedDuration::from_millis(1);
+    assert_eq!(now.next_fires(before, 9).unwrap(), [fire]);
+    assert_eq!(now.next_fires(fire, 9).unwrap(), []);
+    let waits = WhyNot::DelayNotBegun { fire_ms };
+    assert_eq!(why_not_running(&now, fire), [waits.clone()]);
+    let expected =
+        format!("the delay to the next fire begins when the fire of {fire} has ended on all items");
+    assert_eq!(waits.to_string(), expected);
+
+    world.hold(&[]);
+    let next =
+        world.until("the end", |job| job.view().delayed_fire().is_some_and(|at| at.0 > fire_ms));
+    let next = next.await;
+    assert_eq!(next.next_fires(fire, 9).unwrap().len(), 1);
+}
+
 /// A record has a gap until the claim after the one that found it.
 #[tokio::test(start_paused = true)]
 async fn gap_is_a_reason_for_a_day() {

@@ -60,6 +60,7 @@ fn job_page(job: &JobSnapshot) -> Page {
     let next = job.next_fires(Timestamp::now(), 1).ok().and_then(|next| next.first().copied());
     let need = operations::fire_need(job);
     let missed = next.zip(need).map(|(next, need)| format!("{next}, missed unless {need} before"));
+    let delay = config.filter(|_| next.is_none()).and_then(operations::delay_description);
     let exclusion = config.and_then(|config| operations::exclusion_at(config, Timestamp::now()));
     let (items, instances) = (operations::item_briefs(job), instance_briefs(job));
     let servers: Vec<_> = job.view().servers().collect();
@@ -73,6 +74,7 @@ fn job_page(job: &JobSnapshot) -> Page {
         (Column::plain("time zone"), text(config.and_then(|config| config.time_zone.clone()))),
         (Column::time("next fire"), text(next.filter(|_| need.is_none()).map(|n| n.to_string()))),
         (Column::plain("next fire"), text(missed)),
+        (Column::plain("next fire"), text(delay)),
         (Column::plain("excluded"), text(exclusion.as_ref().map(excluded))),
         (Column::plain("dialect"), brief.dialect.to_owned()),
         (Column::plain("failover"), text(config.map(|config| config.failover.to_string()))),
@@ -248,8 +250,7 @@ impl NextArguments {
             let option = error.field.replace('_', "-");
             Fault::usage(format!("--{option} is {}; valid is {}", error.value, error.valid))
         })?;
-        let delay = operations::schedule_of(&config).ok().flatten();
-        let delay = delay.filter(|schedule| schedule.fixed_delay().is_some());
+        let delay = operations::delay_description(&config);
         if let Some(cron) = &self.cron
             && fires.is_empty()
             && delay.is_none()
@@ -266,7 +267,7 @@ impl NextArguments {
         let exclusion = operations::exclusion_at(&config, after);
         let text = if let Some(delay) = delay {
             let next = fires.iter().map(row);
-            next.chain([line(&delay.description())]).collect()
+            next.chain([line(&delay)]).collect()
         } else if !fires.is_empty() {
             let excluded = exclusion.map(|exclusion| line(&exclusion.to_string()));
             excluded.into_iter().chain(fires.iter().map(row)).collect()

@@ -29,6 +29,9 @@ pub(crate) fn reason(cx: &Cx<'_>, zone: Option<&str>, why: &WhyNot) -> Markup {
         (lang, WhyNot::NextFireMissed { at_ms, unless }) => {
             html! { (lang.fire_missed_unless(*unless)) " " (at(cx, *at_ms, zone)) }
         }
+        (lang, WhyNot::DelayNotBegun { fire_ms }) => {
+            html! { (lang.delay_not_begun()) " " (at(cx, *fire_ms, zone)) }
+        }
         (lang, WhyNot::WaitsForRate { rate, at_ms }) => {
             html! { (lang.rate_reached(rate)) " " (at(cx, *at_ms, zone)) }
         }
@@ -254,7 +257,7 @@ fn chinese(why: &WhyNot) -> Option<String> {
             format!("{of} 个分片中有 {} 个上次运行失败{last}", items.len())
         }
         WhyNot::WaitsForFire { .. } | WhyNot::NextFire { .. } => return None,
-        WhyNot::WaitsForRate { .. } => return None,
+        WhyNot::WaitsForRate { .. } | WhyNot::DelayNotBegun { .. } => return None,
         WhyNot::NextFireMissed { .. } | WhyNot::Gap { .. } => return None,
         _ => return None,
     })

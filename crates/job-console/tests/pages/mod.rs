@@ -13,6 +13,7 @@ mod lateness;
 mod links;
 mod lists;
 mod markup;
+mod next_fires;
 mod operating;
 mod removing;
 mod repairing;

@@ -342,7 +342,9 @@ fn with_schedule(
     if let Ok(next) = job.next_fires(now, 1) {
         let at_ms = next.first().map(|next| next.as_millisecond());
         if at_ms.is_none() && config.fixed_delay().is_some() {
-            // No instance has started the job yet, so that its first delay has not begun.
+            // Before an instance has started the job, there is no due fire either.
+            let due = job.view().delayed_fire();
+            reasons.extend(due.map(|fire| WhyNot::DelayNotBegun { fire_ms: fire.0 }));
             return reasons;
         }
         reasons.push(match at_ms {

@@ -213,6 +213,12 @@ pub enum WhyNot {
         /// Scheduled fire time, in milliseconds since 1970 UTC.
         at_ms: i64,
     },
+    /// A due fire of a job with a fixed delay has not ended on all items. The delay to the next
+    /// fire begins with its end.
+    DelayNotBegun {
+        /// Scheduled fire time of the due fire, in milliseconds since 1970 UTC.
+        fire_ms: i64,
+    },
     /// Scheduled fires that no instance ran, and that ended within the last day: an outage.
     Gap {
         /// Items of the gap.
@@ -281,6 +287,7 @@ impl WhyNot {
             | Self::Failing { .. }
             | Self::Excluded { .. }
             | Self::WaitsForFire { .. }
+            | Self::DelayNotBegun { .. }
             | Self::Gap { .. }
             | Self::NextFire { .. }
             | Self::NextFireMissed { .. } => false,
@@ -389,6 +396,11 @@ impl fmt::Display for WhyNot {
             Self::WaitsForFire { at_ms } => {
                 write!(f, "no problem found; the next fire is at {}", moment(*at_ms))
             }
+            Self::DelayNotBegun { fire_ms } => write!(
+                f,
+                "the delay to the next fire begins when the fire of {} has ended on all items",
+                moment(*fire_ms)
+            ),
             Self::Gap { items, first_ms, until_ms, count } => {
                 gap(f, items, (*first_ms, *until_ms), *count)
             }

@@ -5,7 +5,7 @@ use axum::response::Response;
 use coordination::JobConfig;
 use maud::{Markup, html};
 use operations::{
-    By, Error, FieldChange, JobSnapshot, StoredConfig, Updated, next_fires, schedule_of,
+    By, Error, FieldChange, JobSnapshot, StoredConfig, Updated, delay_description, next_fires,
 };
 use reg_center::Revision;
 
@@ -198,12 +198,9 @@ fn fires(cx: &Cx<'_>, job: &JobSnapshot, changes: &[FieldChange], wanted: &JobCo
                 @let fires = config.and_then(|config| next_fires(config, cx.now, 3).ok());
                 @let fires = fires.unwrap_or_default();
                 @let zone = config.and_then(|config| config.time_zone.as_deref());
-                @let schedule = config.and_then(|config| schedule_of(config).ok().flatten());
-                @let delay = schedule.filter(|schedule| schedule.fixed_delay().is_some());
                 dt { (title) }
                 dd {
-                    @if let Some(delay) = delay {
-                        @let words = delay.description();
+                    @if let Some(words) = config.and_then(delay_description) {
                         (translated(cx, None, lang.description_of_schedule(&words), &words))
                     } @else if fires.is_empty() {
                         (lang.no_fires())

@@ -5,7 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 use job_history::FireRecord;
 use maud::{Markup, html};
 use operations::{
-    Attention, ItemBrief, JobLine, JobSnapshot, WhyNot, item_briefs, why_not_running,
+    Attention, ItemBrief, JobLine, JobSnapshot, WhyNot, delay_description, fire_need, item_briefs,
+    why_not_running,
 };
 
 use super::gantt::spark;
@@ -225,12 +226,18 @@ fn conditions(
 }
 
 fn next(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
-    if line.status.fire_need().is_some() {
-        return html! { p.dim { (cx.lang().no_fire_starts()) } };
+    let lang = cx.lang();
+    if let Some(need) = line.status.fire_need().or_else(|| fire_need(job)) {
+        return html! { p.dim { (lang.no_fire_unless(need)) } };
     }
     let fires: Vec<Timestamp> = job.next_fires(cx.now, 3).unwrap_or_default();
+    let delay = job.config().and_then(delay_description);
     html! {
-        @if fires.is_empty() { p.dim { (cx.lang().no_fires()) } }
+        @match delay {
+            Some(words) => p.dim { (translated(cx, None, lang.description_of_schedule(&words), &words)) },
+            None if fires.is_empty() => p.dim { (lang.no_fires()) },
+            None => {},
+        }
         ul.next { @for fire in fires { li { (cx.when(fire, line.time_zone.as_deref())) } } }
     }
 }

@@ -52,9 +52,6 @@ messages! {
     resume_to_start()
         "It was paused before it was disabled. Resume it afterwards if it shall start items."
         | "禁用之前它处于暂停状态。如需启动分片，请随后恢复运行。";
-    no_fire_starts()
-        "No fire starts while all servers of the job are paused or disabled."
-        | "作业的所有服务器均暂停或禁用时，不启动任何触发。";
     drained() "The drain is complete: no item runs here." | "排空已完成：此处没有运行中的分片。";
     request() "Requested run" | "运行请求";
     request_not_recorded()

@@ -245,6 +245,9 @@ messages! {
     runs_since() "runs the item since" | "运行该分片，自";
     owner_gone() "The owner of the item is gone:" | "该分片的所有者已离开：";
     rate_reached(rate: &str) "The job has reached its start rate ({rate}); the next run may begin at" | "该作业已达到启动速率（{rate}）；下一次运行最早启动于";
+    delay_not_begun()
+        "The delay to the next fire begins when this fire has ended on all items:"
+        | "距下次触发的延迟从此次触发在所有分片上结束时开始：";
     waits_for_fire() "No problem found; the next fire is at" | "未发现问题；下次触发于";
     failover_on() "failover on" | "已开启失效转移";
     leader_is() "Leader is" | "主节点为";

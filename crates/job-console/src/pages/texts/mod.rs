@@ -77,6 +77,32 @@ impl Lang {
         }
     }
 
+    /// Returns why no next fire is announced.
+    pub(crate) fn no_fire_unless(self, need: FireNeed) -> String {
+        match need {
+            FireNeed::WorkerStarts => self.pick(
+                "No instance of the job lives: no fire starts until a worker runs it.",
+                "没有该作业的存活实例：在工作进程运行它之前，不启动任何触发。",
+            ),
+            FireNeed::ServerResumed => self.pick(
+                "No fire starts while all servers of the job are paused or disabled.",
+                "作业的所有服务器均暂停或禁用时，不启动任何触发。",
+            ),
+            FireNeed::ServerEnabled => self.pick(
+                "No fire starts while all servers of the job are disabled.",
+                "作业的所有服务器均禁用时，不启动任何触发。",
+            ),
+            FireNeed::InstanceAvailable => self.pick(
+                "No fire starts while all instances of the job are leaving.",
+                "作业的所有实例均正在离开时，不启动任何触发。",
+            ),
+            FireNeed::ItemEnabled => {
+                self.pick("No fire starts while the item is disabled.", "该分片禁用时不启动触发。")
+            }
+            _ => format!("No fire starts unless {need}."),
+        }
+    }
+
     /// Returns the sentence about an outage: a number of fires, if it is known, of some items.
     pub(crate) fn fires_not_run(self, count: Option<u32>, items: usize) -> String {
         let of_items = match items {
