@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use lite::{InvalidConfig, JobBuilder, JobConfig, JobError, ShardingContext, job_fn};
+use lite::{
+    InvalidConfig, JobBuilder, JobConfig, JobError, NewJob, ShardingContext, Template, job_fn,
+};
 use tokio::time::sleep;
 
 /// Server whose disk hangs.
 pub(super) const HANGING_SERVER: &str = "10.0.0.12";
 /// Currency that the job `price-update` knows.
 pub(super) const CURRENCY: &str = "EUR";
+
+/// Name of the template that all servers offer.
+const TEMPLATE: &str = "report";
 
 /// Parameters of four items.
 const REGIONS: &str = "0=eu,1=us,2=asia,3=africa";
@@ -36,6 +41,13 @@ impl DemoJob {
 /// Returns all jobs.
 pub(super) fn all() -> Result<Vec<DemoJob>, InvalidConfig> {
     Ok([working()?, troubled()?, held()?].into_iter().flatten().collect())
+}
+
+/// Returns the template from which visitors create jobs. A run takes two seconds for each item.
+pub(super) fn template() -> lite::Result<Template> {
+    Template::new(TEMPLATE, |new: NewJob| {
+        Ok(new.run(job_fn(|_: ShardingContext| work(Duration::from_secs(2)))))
+    })
 }
 
 fn job(

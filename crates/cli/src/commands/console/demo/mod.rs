@@ -138,6 +138,7 @@ impl Server {
             .server_ip(ip)?
             .event_subscriber(history.subscriber())
             .build()?;
+        scheduler.offer(jobs::template()?).await?;
         let jobs = jobs::all().map_err(Fault::usage)?;
         for job in jobs.into_iter().filter(|job| job.runs_on(ip)) {
             let code = job.code();
