@@ -822,7 +822,7 @@ mod tests {
     #[test]
     fn values_that_java_does_not_know_are_invalid_with_a_java_class() {
         type Change = fn(&mut JobConfig);
-        let rows: [(Change, &str); 10] = [
+        let rows: [(Change, &str); 11] = [
             (|c| c.placement = PlacementRules::parse("require a=b").unwrap(), "placement"),
             (|c| c.cron = Some("@every 90s".into()), "cron"),
             (|c| c.cron = Some("@at 2026-12-24T09:00:00".into()), "cron"),
