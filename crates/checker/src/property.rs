@@ -42,6 +42,9 @@ pub enum Property {
     L7,
 }
 
+/// Number of properties.
+pub(crate) const N_PROPERTIES: usize = TABLE.len();
+
 /// Each property with its id and its promise.
 const TABLE: [(Property, &str, &str); 31] = [
     (Property::S1, "S1", "claims of an item are ordered by token; no claim replaces a running one"),

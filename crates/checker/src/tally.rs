@@ -1,10 +1,11 @@
 //! Number of checks of each promise.
 
 use crate::Property;
+use crate::property::N_PROPERTIES;
 
 /// Counts per property.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally([u64; 30]);
+pub(crate) struct Tally([u64; N_PROPERTIES]);
 
 impl Tally {
     pub(crate) fn judged(&mut self, property: Property) {

@@ -795,7 +795,14 @@ fn wrong_command_line_is_one_error_line() {
             "invalid value 'xml' for '--form <FORM>'; [possible values: yaml, json]_",
         ),
         ("no file", &["worker"], 2, &format!("{missing} <FILE>; see `ejob worker --help`")),
-        ("file", &["worker", "gone.toml"], 2, &format!("gone.toml cannot be read: {no_file}")),
+        (
+            "file",
+            &["worker", "gone.toml"],
+            2,
+            &format!(
+                "gone.toml cannot be read: {no_file}; `ejob init` writes a file to begin with"
+            ),
+        ),
         (
             "form",
             &["worker", "x.ini"],
@@ -853,7 +860,7 @@ fn wrong_command_line_is_one_error_line() {
             "a misspelt key",
             &["worker", "misspelt.yaml", "--check"],
             2,
-            "misspelt.yaml: line 3: job \"a\": failver is an unknown key; did you mean failover?",
+            "misspelt.yaml: line 3: job \"a\": failver is an unknown key of a job; did you mean failover?",
         ),
         (
             "dialect",
@@ -1294,7 +1301,7 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
             "no file of jobs",
             &["config", "diff", "a", "--jobs", "gone.toml"],
             2,
-            &format!("gone.toml cannot be read: {gone}"),
+            &format!("gone.toml cannot be read: {gone}; `ejob init` writes a file to begin with"),
         ),
         (
             "a file without the job",

@@ -261,7 +261,7 @@ async fn past_fires_are_previewed_run_and_listed() {
     let preview = world.ejob(&[&period[..], &["--dry-run"]].concat()).await.done();
     let expected = "fire 2024-02-23T06:00:00Z\nfire 2024-02-24T06:00:00Z\n\
                     fire 2024-02-25T06:00:00Z\nwould do: report, job: backfill preview: 3 fires \
-                    from 2024-02-23T06:00:00Z to 2024-02-25T06:00:00Z, by items 0, 2, 2 at once\n\
+                    from 2024-02-23T06:00:00Z to 2024-02-25T06:00:00Z, 2 at once, by items 0, 2\n\
                     nothing was changed\n";
     let some = ["--items", "0,2", "--concurrency", "2"];
     let of_some = world.ejob(&[&period[..], &some, &["--dry-run"]].concat()).await.done();

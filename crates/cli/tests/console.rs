@@ -283,14 +283,14 @@ async fn watcher_judges_java_jobs_by_the_history() {
     for (words, expected) in [
         (&["--java-zone", zone][..], "--watch <FILE>"),
         (&["--watch", "watch.toml", "--java-zone", zone], "--java-zone needs --history"),
-        (&["--watch", "watch.toml", "--java-zone", "Mars"], "valid is the name of a time zone"),
+        (&["--watch", "watch.toml", "--java-zone", "Mars"], "valid is an IANA name"),
     ] {
         let (code, message) = refused(console(folder.path(), &[&serve, words].concat())).await;
         assert_eq!(code, Some(2), "{message}");
         assert!(message.contains(expected), "{message}");
     }
     for (line, expected) in [
-        ("java_zone = \"Mars\"", "java_zone is \"Mars\"; valid is the name of a time zone"),
+        ("java_zone = \"Mars\"", "java_zone is \"Mars\"; valid is an IANA name"),
         ("java_zone = \"UTC\"", "java_zone requires watch and history"),
     ] {
         let file = format!("[[namespaces]]\nname = \"a\"\nregistry = \"sqlite:a.db\"\n{line}\n");
@@ -403,7 +403,11 @@ async fn file_that_is_broken_or_names_a_missing_registry_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let entry = "[[namespaces]]\nname = \"orders\"\n";
     let rows = [
-        ("lisen = 1", 2, "console.toml: line 1: unknown field `lisen`, expected one of `listen`"),
+        (
+            "lisen = 1",
+            2,
+            "console.toml: line 1: lisen is an unknown key of the file; valid is listen, ",
+        ),
         (
             &format!("{entry}registry = \"here\""),
             2,

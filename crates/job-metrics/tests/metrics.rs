@@ -102,6 +102,7 @@ fn each_event_updates_its_metric() {
     seen.sort_unstable();
     let mut expected = vec![
         r#"ejob_faults_total{job="job",kind="anomaly"} 1"#,
+        r#"ejob_faults_total{job="job",kind="changes_missed"} 1"#,
         r#"ejob_faults_total{job="job",kind="clock_differs"} 1"#,
         r#"ejob_faults_total{job="job",kind="commit_refused"} 1"#,
         r#"ejob_faults_total{job="job",kind="config_rejected"} 1"#,

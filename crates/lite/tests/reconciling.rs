@@ -1,4 +1,5 @@
 //! A change that the registry does not deliver is found by reads at the reconcile interval.
+#![expect(clippy::disallowed_methods, reason = "the test's own task, in paused time")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -158,7 +158,7 @@ async fn fixed_delay_has_no_next_fire_while_a_fire_has_not_ended() {
     assert_eq!(now.next_fires(before, 9).unwrap(), [fire]);
     assert_eq!(now.next_fires(fire, 9).unwrap(), []);
     let waits = WhyNot::DelayNotBegun { fire_ms };
-    assert_eq!(why_not_running(&now, fire), [waits.clone()]);
+    assert_eq!(why_not_running(&now, fire), std::slice::from_ref(&waits));
     let expected =
         format!("the delay to the next fire begins when the fire of {fire} has ended on all items");
     assert_eq!(waits.to_string(), expected);

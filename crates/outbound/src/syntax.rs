@@ -63,7 +63,8 @@ fn table_at(text: &str, at: usize) -> Option<&str> {
     Some(text.get(..start)?.lines().rev().find_map(header).unwrap_or(""))
 }
 
-/// Returns the name in a line such as `[name]` or `[[name]]`. A line of a list has quotes or commas.
+/// Returns the name in a line such as `[name]` or `[[name]]`. A line of a list has quotes or
+/// commas.
 fn header(line: &str) -> Option<&str> {
     let line = line.split('#').next().unwrap_or_default().trim();
     let name = line.strip_prefix('[')?.strip_suffix(']')?;

@@ -75,6 +75,7 @@ struct Instance {
     feed: VecDeque<Vec<Change>>,
     /// Number of changes that the registry has sent to the instance.
     n_changes_sent: usize,
+    n_reads: usize,
     commits: VecDeque<Commit>,
     replies: VecDeque<(Ticket, Reply)>,
     executing: Vec<StartItem>,
@@ -264,6 +265,7 @@ impl Cluster {
             scope,
             feed,
             n_changes_sent: 0,
+            n_reads: 0,
             commits: VecDeque::new(),
             replies: VecDeque::new(),
             executing: Vec::new(),
@@ -321,6 +323,7 @@ impl Cluster {
                 (this.scope, this.feed) = (scope, feed);
             }
             Command::Read(scope) => {
+                this.n_reads += 1;
                 let nodes = self.registry.within(&scope).cloned().collect();
                 self.send_event(instance, Event::Read(nodes));
             }
@@ -1061,6 +1064,11 @@ impl Cluster {
     /// Returns the names of a node's children.
     pub(crate) fn nodes_below(&self, node: &str) -> Vec<String> {
         self.registry.children(&self.path(node)).unwrap_or_default()
+    }
+
+    /// Returns how often the instance has read the job apart from its feed.
+    pub(crate) fn n_reads(&self, instance: usize) -> usize {
+        self.instances[instance].n_reads
     }
 
     /// Returns the number of changes that the registry has sent to an instance.

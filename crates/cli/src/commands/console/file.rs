@@ -161,15 +161,18 @@ mod tests {
         let entry = "[[namespaces]]\nname = \"a\"\nregistry = \"sqlite:a.db\"\n";
         let rows = [
             ("", "namespaces is missing"),
-            ("lisen = 1", "line 1: unknown field `lisen`, expected one of `listen`"),
+            ("lisen = 1", "line 1: lisen is an unknown key of the file; valid is listen"),
             ("listen = \"here\"", "line 1: invalid socket address syntax"),
-            ("[access]\nuser = 1", "line 2: unknown field `user`"),
-            ("[[namespaces]]\nname = \"a\"", "line 1: missing field `registry`"),
+            ("[access]\nuser = 1", "line 2: user is an unknown key of the table access"),
+            ("[[namespaces]]\nname = \"a\"", "line 1: registry is missing"),
             (
                 &format!("{entry}digest = \"anna:s3cret\""),
                 "line 4: a secret must not be in the file",
             ),
-            (&format!("{entry}passwort = \"s3cret\""), "line 4: unknown field `passwort`"),
+            (
+                &format!("{entry}passwort = \"s3cret\""),
+                "line 4: passwort is an unknown key of the table namespaces",
+            ),
             (&format!("{entry}digest = s3cret"), "line 4: "),
             (
                 &format!("{entry}digest = 534237"),

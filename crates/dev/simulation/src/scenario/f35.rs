@@ -1,8 +1,8 @@
-//! F35: fires cancel the runs that they meet, while one holder is killed and another one is stopped.
+//! F35: fires cancel the runs that they meet, while one holder is killed and another is stopped.
 //!
 //! ```text
 //! fire   1           2                    3
-//! a      [i ---------|cancelled][2 MISFIRE --------------] it stands for a noted fire: not cancelled
+//! a      [i ---------|cancelled][2 MISFIRE --------------] merged: not cancelled
 //! b      [j ---------|noted, killed       the leader ends j; the noted fire runs elsewhere
 //! c      [k ---------|noted, stopped, session ends    the leader ends k; c's end is not recorded
 //! ```

@@ -296,7 +296,12 @@ impl Profile {
     /// Returns the average number of steps between two changes that a node misses. Reads at the
     /// reconcile interval find them, so that it has to be short.
     pub(crate) fn misses_every(&self) -> u32 {
-        if self.job.reconcile_minutes == 1 { 400 } else { 0 }
+        if self.job.reconcile_minutes == 1 && !self.is_slow() { 400 } else { 0 }
+    }
+
+    /// Returns true if a change can be on its way for longer than the time between two reads.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.pace.quantum_ms > 100
     }
 
     /// Returns true if fires can differ from the cron expression: with jitter, or with a midnight
