@@ -263,7 +263,7 @@ for (const round of ROUNDS) {
     await send(page, way, 'main form.act button[type=submit]')
     assert.equal(new URL(page.url()).pathname, new URL(list).pathname)
     await isListed(page, why, 'in progress')
-    const cancel = 'main a[href$="/cancel"]'
+    const cancel = 'main a[href*="/backfills/"][href$="/cancel"]'
     await page.waitForSelector(cancel)
     await way.follow(page, cancel)
     await page.waitForSelector('dialog[open] #act-title')
