@@ -11,7 +11,7 @@ use crate::steps::Steps;
 use crate::{Error, workspace, zookeeper};
 
 /// Longest time of a test, in milliseconds: one that hangs must not hang all.
-const TEST_TIMEOUT: &str = "--test-timeout=600000";
+const TEST_TIMEOUT: &str = "--test-timeout=1500000";
 /// Path of Debian's browser.
 const BROWSER: &str = "/usr/bin/chromium";
 /// Variable with the path of another browser of the Chromium family.
