@@ -1,7 +1,7 @@
 //! Builds programs of the workspace and tools of crates.io, and returns their paths.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use crate::{Error, workspace};
 #[derive(Deserialize)]
 struct Artifact {
     executable: Option<PathBuf>,
+    manifest_path: PathBuf,
     target: Target,
     profile: Profile,
 }
@@ -34,8 +35,27 @@ pub(crate) struct Programs {
     line: String,
     /// Paths by the name of the program.
     programs: BTreeMap<String, PathBuf>,
-    /// Test programs of libraries, by the library's name.
-    library_tests: BTreeMap<String, PathBuf>,
+    tests: Vec<TestProgram>,
+}
+
+/// A test program of a package.
+#[derive(Debug)]
+struct TestProgram {
+    /// Folder of the package.
+    folder: PathBuf,
+    /// Name of the library, or of another target.
+    target: String,
+    is_library: bool,
+    path: PathBuf,
+}
+
+impl TestProgram {
+    /// Returns a command that runs the tests as cargo would, in the folder of their package.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        command
+    }
 }
 
 impl Programs {
@@ -60,15 +80,19 @@ impl Programs {
     }
 
     fn read(line: String, messages: &str) -> Self {
-        let mut built = Self { line, programs: BTreeMap::new(), library_tests: BTreeMap::new() };
+        let mut built = Self { line, programs: BTreeMap::new(), tests: Vec::new() };
         let artifacts = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
-        for Artifact { executable, target, profile } in artifacts {
-            let Some(executable) = executable else { continue };
-            let is_library = target.kind.iter().any(|kind| kind == "lib");
-            if !profile.test {
-                built.programs.insert(target.name, executable);
-            } else if is_library {
-                built.library_tests.insert(target.name, executable);
+        for Artifact { executable, manifest_path, target, profile } in artifacts {
+            let Some(path) = executable else { continue };
+            if profile.test {
+                built.tests.push(TestProgram {
+                    folder: manifest_path.parent().unwrap_or(Path::new("")).to_owned(),
+                    target: target.name,
+                    is_library: target.kind.iter().any(|kind| kind == "lib"),
+                    path,
+                });
+            } else {
+                built.programs.insert(target.name, path);
             }
         }
         built
@@ -86,7 +110,16 @@ impl Programs {
 
     /// Returns a command that runs the tests of a library.
     pub(crate) fn library_tests(&self, library: &str) -> Result<Command, Error> {
-        self.library_tests.get(library).map(Command::new).ok_or_else(|| self.lacks(library))
+        let mut tests = self.tests.iter().filter(|test| test.is_library);
+        let found = tests.find(|test| test.target == library);
+        found.map(TestProgram::command).ok_or_else(|| self.lacks(library))
+    }
+
+    /// Returns commands that run the tests of a package, whose folder has its name.
+    pub(crate) fn package_tests(&self, package: &str) -> Result<Vec<Command>, Error> {
+        let tests = self.tests.iter().filter(|test| test.folder.ends_with(package));
+        let tests: Vec<_> = tests.map(TestProgram::command).collect();
+        if tests.is_empty() { Err(self.lacks(package)) } else { Ok(tests) }
     }
 
     fn lacks(&self, name: &str) -> Error {
@@ -120,7 +153,7 @@ mod tests {
     fn programs_are_distinguished_from_tests_and_libraries() {
         let artifact = |name: &str, kind: &str, test: bool, executable: &str| {
             format!(
-                r#"{{"reason":"compiler-artifact","target":{{"name":"{name}","kind":["{kind}"]}},"profile":{{"test":{test}}},"executable":{executable}}}"#
+                r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/{name}/Cargo.toml","target":{{"name":"{name}","kind":["{kind}"]}},"profile":{{"test":{test}}},"executable":{executable}}}"#
             )
         };
         let messages = [
@@ -138,6 +171,12 @@ mod tests {
         assert_eq!(program("quickstart").unwrap(), "/t/quickstart");
         let tests = built.library_tests("coordination").unwrap();
         assert_eq!(tests.get_program(), "/t/coordination-1");
+        let tests = built.package_tests("ejob-sim").unwrap();
+        let tests: Vec<_> =
+            tests.iter().map(|test| (test.get_program(), test.get_current_dir())).collect();
+        let folder = Path::new("/w/crates/ejob-sim");
+        assert_eq!(tests, [("/t/ejob_sim-1".as_ref(), Some(folder))]);
+        assert!(built.package_tests("sim").is_err() && built.package_tests("quickstart").is_err());
         let missing = with_causes(&program("coordination").unwrap_err());
         assert_eq!(missing, "`cargo build` has built no program `coordination`");
     }

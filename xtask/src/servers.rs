@@ -1,6 +1,8 @@
 //! Tests that need other servers than ZooKeeper.
 
-use crate::steps::{Steps, cargo};
+use crate::program::Programs;
+use crate::steps::{Steps, run};
+use crate::test::TESTS;
 use crate::{Error, etcd, mariadb, postgres};
 
 /// Packages whose tests start a server of PostgreSQL, MariaDB or etcd. `cargo xtask test` omits
@@ -13,15 +15,12 @@ pub(crate) const PACKAGES: [&str; 5] = [
     "reg-center-postgres",
 ];
 
-/// Tests of `registry` that start such a server.
-const BY_ADDRESS: &str = "test -p registry --all-features -- --ignored";
-
-/// Tests of `ejob` that start such a server.
-const EJOB: &str = "test -p cli --all-features --test it -- --ignored servers";
-
-/// Tests of the history that start a server of PostgreSQL or MariaDB.
-const HISTORY: &str =
-    "test -p job-history --all-features --test it -- --ignored postgres:: mysql::";
+/// Tests of other packages that start such a server: the package, and the arguments.
+const OTHERS: [(&str, &[&str]); 3] = [
+    ("registry", &["--ignored"]),
+    ("cli", &["--ignored", "servers"]),
+    ("job-history", &["--ignored", "postgres::", "mysql::"]),
+];
 
 /// Runs the tests of the registries on PostgreSQL and etcd, and of the history on PostgreSQL and
 /// MariaDB.
@@ -29,10 +28,16 @@ pub(crate) fn test(steps: &mut Steps) -> Result<(), Error> {
     steps.step("PostgreSQL", postgres::ensure)?;
     steps.step("MariaDB", mariadb::ensure)?;
     steps.step("etcd", etcd::ensure)?;
-    let packages: String = PACKAGES.iter().map(|package| format!(" -p {package}")).collect();
-    steps
-        .command("registries on servers", &mut cargo(&format!("test --all-features{packages}")))?;
-    steps.command("registries by address", &mut cargo(BY_ADDRESS))?;
-    steps.command("ejob on servers", &mut cargo(EJOB))?;
-    steps.command("history on servers", &mut cargo(HISTORY))
+    // The selection of `cargo xtask test`, so that its dependencies are used again: cargo chooses
+    // their features for all selected packages together.
+    let build = || Programs::build(&format!("{TESTS} --no-run"));
+    let built = steps.step("build of tests on servers", build)?;
+    let own = PACKAGES.map(|package| (package, &[][..]));
+    for (package, arguments) in own.into_iter().chain(OTHERS) {
+        steps.step(&format!("{package} on servers"), || {
+            let mut tests = built.package_tests(package)?;
+            tests.iter_mut().try_for_each(|test| run(test.args(arguments)))
+        })?;
+    }
+    Ok(())
 }

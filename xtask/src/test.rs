@@ -5,18 +5,17 @@ use crate::program::Programs;
 use crate::steps::{Steps, cargo, niced};
 use crate::{Error, servers, workspace, zookeeper};
 
-/// Arguments of cargo for all tests except doc tests and those that need other servers than
-/// ZooKeeper.
+/// Arguments of cargo for all tests except doc tests.
 ///
 /// Benchmarks are omitted, because as tests they would run for minutes without a result.
-const TESTS: &str = "--all-features --tests --examples";
+pub(crate) const TESTS: &str = "test --workspace --all-features --tests --examples";
 
 /// The programs that the tests and the other steps start.
 const PROGRAMS: &str = "--bin ejob-sim --bin ejob-verify --bin ejob-worker \
                         --example any_registry --example sharding_vectors --example cron_vectors";
 
-/// Arguments of cargo for the doc tests.
-const DOC_TESTS: &str = "--all-features --doc";
+/// Arguments of cargo for the doc tests. None needs a server, so that all packages have theirs.
+const DOC_TESTS: &str = "test --workspace --all-features --doc";
 
 const QUICK_START: &str = "run --example quickstart";
 
@@ -55,12 +54,12 @@ pub(crate) fn run() -> Result<(), Error> {
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
     let model = Background::start("exhaustive model", niced(model.current_dir(workspace())))?;
     let programs = steps.step("build of programs", || Programs::build_as_tested(PROGRAMS))?;
-    steps.command("tests", &mut cargo(&without_servers(TESTS)))?;
+    steps.command("tests", &mut cargo(&without_servers()))?;
     // In the background, because the scenarios mostly wait for fires and sessions.
     let mut scenarios = programs.command("ejob-verify")?;
     scenarios.current_dir(workspace());
     let scenarios = Background::start("ten scenarios on ZooKeeper", scenarios)?;
-    steps.command("doc tests", &mut cargo(&without_servers(DOC_TESTS)))?;
+    steps.command("doc tests", &mut cargo(DOC_TESTS))?;
     steps.command("quick start", &mut cargo(QUICK_START))?;
     for (name, program, arguments) in RUNS {
         let mut command = programs.command(program)?;
@@ -73,9 +72,9 @@ pub(crate) fn run() -> Result<(), Error> {
 
 /// Returns the command of cargo that tests all packages but those that need other servers than
 /// ZooKeeper.
-fn without_servers(arguments: &str) -> String {
+fn without_servers() -> String {
     let packages = servers::PACKAGES.iter().map(|package| format!(" --exclude {package}"));
-    format!("test --workspace{} {arguments}", packages.collect::<String>())
+    format!("{TESTS}{}", packages.collect::<String>())
 }
 
 #[cfg(test)]
