@@ -103,7 +103,8 @@ fn error_names_field_value_and_valid_values() {
             expect("late = \"2m\""),
             "line 3: late is an unknown key of the table expect; valid is job, ",
         ),
-        (expect("failures = \"3\""), "line 3: invalid type: string, expected u32"),
+        ("name = 'x".to_owned(), "line 1: not valid TOML at column "),
+        (expect("failures = \"3\""), "line 3: failures is a text; valid is a whole number"),
         (expect("late_after = \"2\""), "expect[0].late_after is \"2\"; valid is a duration from"),
         (expect("at_most = \"10ms\""), "expect[0].at_most is \"10ms\"; valid is a duration"),
         (expect("failures = 0"), "expect[0].failures is 0; valid is 1 to 100"),
@@ -138,7 +139,10 @@ fn error_names_field_value_and_valid_values() {
             "channels.ops.url is ${env:NO_SUCH_VARIABLE_HERE}: the environment has no variable",
         ),
         ("[channels.\"a/b\"]\nkind = \"slack\"".to_owned(), "channels is \"a/b\"; valid is 1 to"),
-        (channel("kind = \"slack\"\nurl = 534237"), "line 3: invalid type: integer, expected a"),
+        (
+            channel("kind = \"slack\"\nurl = 534237"),
+            "line 3: url is a whole number; valid is a text in quotes",
+        ),
         (
             "[heartbeat]\nurl = \"t0ps3cret\"".to_owned(),
             "heartbeat.url is a text that is no HTTP URL; valid is a URL such as",

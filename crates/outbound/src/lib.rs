@@ -17,3 +17,5 @@ pub use invalid::Invalid;
 pub use permissions::Permissions;
 pub use secret::{SecretError, SecretText};
 pub use syntax::SyntaxFault;
+#[cfg(feature = "toml")]
+pub use syntax::parse_toml;

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use outbound::SyntaxFault;
+use outbound::parse_toml;
 use serde::{Deserialize, Serialize};
 
 use super::ContextEntry;
@@ -165,11 +165,7 @@ impl ContextsFile {
 }
 
 fn parse(text: &str) -> Result<Contexts, String> {
-    let all: Contexts = toml::from_str(text).map_err(|error| {
-        // Not `Display` of the error: it shows the line, which may hold a credential.
-        let offset = error.span().map(|span| span.start);
-        SyntaxFault::new(text, offset, error.message()).to_string()
-    })?;
+    let all: Contexts = parse_toml(text).map_err(|fault| fault.to_string())?;
     match &all.current {
         // Without this check a command would use the file of the host, a cluster of its own.
         Some(name) if !all.contexts.contains_key(name) => {
@@ -213,10 +209,13 @@ mod tests {
             ("[contexts.prod]".to_owned(), "line 1: registry is missing"),
             (
                 format!("{ENTRY}digest = \"anna:s3cret\""),
-                "line 3: a secret must not be in the file",
+                "line 3: digest: a secret must not be in the file",
             ),
-            (format!("{ENTRY}sasl_password = \"s3cret\""), "line 3: a secret must not be in"),
-            (format!("{ENTRY}digest = s3cret"), "line 3: "),
+            (
+                format!("{ENTRY}sasl_password = \"s3cret\""),
+                "line 3: sasl_password: a secret must not be in",
+            ),
+            (format!("{ENTRY}digest = s3cret"), "line 3: not valid TOML at column "),
             (
                 format!("{ENTRY}passwort = \"s3cret\""),
                 "line 3: passwort is an unknown key of the table contexts.prod",

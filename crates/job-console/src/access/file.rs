@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use outbound::{SyntaxFault, read_text};
+use outbound::read_text;
 use parking_lot::Mutex;
-use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 /// Shortest time between two looks at a file.
@@ -175,14 +174,6 @@ fn check_mode(_: &Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// Parses TOML. An error names the line and not its content, which may be a secret.
-pub(super) fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    toml::from_str(text).map_err(|error| {
-        let offset = error.span().map(|span| span.start);
-        SyntaxFault::new(text, offset, error.message()).to_string()
-    })
-}
-
 /// Checks the name of a user, a group or a token.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_valid = !name.is_empty()
@@ -300,19 +291,6 @@ mod tests {
             write(&path, "x", mode);
             let opened = WatchedFile::open(&path, length);
             assert_eq!(opened.is_ok(), is_valid, "{mode:o}");
-        }
-    }
-
-    #[test]
-    fn toml_error_names_the_line_and_no_secret() {
-        type Table = std::collections::BTreeMap<String, String>;
-        for (text, expected) in [
-            ("a = \"x\"\npassword = 123456", "line 2: invalid type: integer, expected a string"),
-            ("a = \"x\"\n\nb = 'hunter2 hunter2", "line 3: "),
-        ] {
-            let refused = parse_toml::<Table>(text).unwrap_err();
-            assert!(refused.starts_with(expected), "{refused}");
-            assert!(!refused.contains("123456") && !refused.contains("hunter2"), "{refused}");
         }
     }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use outbound::parse_toml;
 use serde::Deserialize;
 use subtle::ConstantTimeEq as _;
 
-use super::file::{all_jobs, check_jobs, check_name, parse_toml};
+use super::file::{all_jobs, check_jobs, check_name};
 use super::secret::{digest, hex};
 use super::{Caller, Role};
 
@@ -52,7 +53,7 @@ pub(super) enum TokenRefused {
 
 impl Tokens {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let document: Document = parse_toml(text)?;
+        let document: Document = parse_toml(text).map_err(|fault| fault.to_string())?;
         let mut names = BTreeSet::new();
         let mut tokens = Vec::new();
         for (n, entry) in document.tokens.into_iter().enumerate() {

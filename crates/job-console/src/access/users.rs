@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use outbound::parse_toml;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 
-use super::file::{all_jobs, check_jobs, check_name, parse_toml};
+use super::file::{all_jobs, check_jobs, check_name};
 use super::secret::{check_hash, hash_password, random_id};
 use super::{Caller, Role};
 
@@ -54,7 +55,7 @@ pub(super) struct Users {
 
 impl Users {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let document: Document = parse_toml(text)?;
+        let document: Document = parse_toml(text).map_err(|fault| fault.to_string())?;
         let mut by_name = BTreeMap::new();
         let mut strongest: Option<(u32, Arc<User>)> = None;
         for (n, user) in document.users.into_iter().enumerate() {
@@ -111,7 +112,10 @@ mod tests {
         assert_eq!(users.get("anna").unwrap().caller(), expected);
         assert_eq!(users.decoy().expose_secret(), hash);
         for (text, expected) in [
-            (entry("bob", &hash, "role = \"boss\""), "unknown variant `boss`"),
+            (
+                entry("bob", &hash, "role = \"boss\""),
+                "line 4: role is \"boss\"; valid is viewer, operator, admin",
+            ),
             (
                 entry("bob", &hash, "role = \"admin\"\nmail = \"x\""),
                 "line 5: mail is an unknown key of the table ",

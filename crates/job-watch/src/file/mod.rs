@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use coordination::JobName;
 use job_alerts::AlertChannel;
-use outbound::{SecretText, SyntaxFault, read_text};
+use outbound::{SecretText, SyntaxFault, parse_toml, read_text};
 
 use crate::{Condition, ConditionKind, Expectation, JobPattern};
 use model::FileDoc;
@@ -127,7 +127,8 @@ impl WatchFile {
     /// # Errors
     /// [`WatchFileError`] names the first fault.
     pub fn parse(text: &str) -> Result<Self, WatchFileError> {
-        let doc: FileDoc = toml::from_str(text).map_err(|error| syntax(text, &error))?;
+        let doc: FileDoc = parse_toml(text)
+            .map_err(|SyntaxFault { line, reason }| WatchFileError::Syntax { line, reason })?;
         if doc.expect.len() > MAX_RULES {
             let valid = format!("at most {MAX_RULES} tables");
             return Err(WatchFileError::invalid("expect", doc.expect.len(), valid));
@@ -225,13 +226,6 @@ impl fmt::Debug for WatchFile {
             .field("rules", &self.rules.len())
             .finish_non_exhaustive()
     }
-}
-
-/// Converts an error of the parser. Its own text quotes the line, which may have a secret.
-fn syntax(text: &str, error: &toml::de::Error) -> WatchFileError {
-    let offset = error.span().map(|span| span.start);
-    let SyntaxFault { line, reason } = SyntaxFault::new(text, offset, error.message());
-    WatchFileError::Syntax { line, reason }
 }
 
 /// Adds the condition that a job exists to the others, if the table names it exactly.

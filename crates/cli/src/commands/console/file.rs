@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use job_console::Prefix;
-use outbound::SyntaxFault;
+use outbound::parse_toml;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
@@ -64,11 +64,7 @@ impl ConsoleFile {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let file: Self = toml::from_str(text).map_err(|error| {
-            // Not `Display` of the error: it shows the line, which may hold a credential.
-            let offset = error.span().map(|span| span.start);
-            SyntaxFault::new(text, offset, error.message()).to_string()
-        })?;
+        let file: Self = parse_toml(text).map_err(|fault| fault.to_string())?;
         if file.namespaces.is_empty() {
             return Err("namespaces is missing; valid is at least one section [[namespaces]] with name and registry".to_owned());
         }
@@ -162,21 +158,21 @@ mod tests {
         let rows = [
             ("", "namespaces is missing"),
             ("lisen = 1", "line 1: lisen is an unknown key of the file; valid is listen"),
-            ("listen = \"here\"", "line 1: invalid socket address syntax"),
+            ("listen = \"here\"", "line 1: listen: invalid socket address syntax"),
             ("[access]\nuser = 1", "line 2: user is an unknown key of the table access"),
             ("[[namespaces]]\nname = \"a\"", "line 1: registry is missing"),
             (
                 &format!("{entry}digest = \"anna:s3cret\""),
-                "line 4: a secret must not be in the file",
+                "line 4: digest: a secret must not be in the file",
             ),
             (
                 &format!("{entry}passwort = \"s3cret\""),
                 "line 4: passwort is an unknown key of the table namespaces",
             ),
-            (&format!("{entry}digest = s3cret"), "line 4: "),
+            (&format!("{entry}digest = s3cret"), "line 4: not valid TOML at column "),
             (
                 &format!("{entry}digest = 534237"),
-                "line 4: invalid type: integer, expected a string",
+                "line 4: digest is a whole number; valid is a text in quotes",
             ),
             (&format!("{entry}{entry}"), "namespaces: name \"a\" is given twice"),
         ];
