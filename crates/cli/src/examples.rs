@@ -107,6 +107,19 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ejob jobs --context prod", "for this command only"),
 ];
 
+/// Command lines of a first session, for the help of the program.
+const FIRST_STEPS: &[(&str, &str)] = &[
+    ("ejob init", "writes jobs.toml, with comments"),
+    ("ejob worker jobs.toml", "runs its jobs, with a file as the registry"),
+    ("ejob jobs", "in another terminal: all jobs with their states"),
+    ("ejob why report", "why a job does not run"),
+];
+
+/// Notes on all commands.
+const NOTES: &str = "\n\n\
+    EJOB_LOG filters the log lines, such as info or lite=debug; EJOB_LOG_FORMAT is text or json.\n\
+    `ejob COMMAND --help` shows examples of a command, and its variables.";
+
 /// Returns the program with all its commands, each with its examples.
 pub(crate) fn program() -> Command {
     with_examples(CommandLine::command(), "ejob")
@@ -119,31 +132,27 @@ fn with_examples(mut command: Command, path: &str) -> Command {
         let path = format!("{path} {name}");
         command = command.mut_subcommand(name, |child| with_examples(child, &path));
     }
-    match path {
-        "ejob" => command.after_help(
-            "EJOB_LOG filters the log lines, such as info or lite=debug; EJOB_LOG_FORMAT is text or json.\n\
-             `ejob COMMAND --help` shows examples of a command, and its variables.",
-        ),
-        _ => {
-            let help = help(&command, path);
-            command.after_help(help)
-        }
-    }
+    let (examples, notes) = match path {
+        "ejob" => (list(FIRST_STEPS.iter()), NOTES),
+        _ => (list(of_command(path)), ""),
+    };
+    let header = command.get_styles().get_header();
+    let help = StyledStr::from(format!("{header}Examples:{header:#}{examples}{notes}"));
+    command.after_help(help)
 }
 
-fn help(command: &Command, path: &str) -> StyledStr {
-    let header = command.get_styles().get_header();
-    let lines = of_command(path).map(|(line, remark)| match remark {
+fn list<'a>(examples: impl Iterator<Item = &'a (&'a str, &'a str)>) -> String {
+    let lines = examples.map(|(line, remark)| match *remark {
         "" => format!("\n  {line}"),
         remark => format!("\n  # {remark}\n  {line}"),
     });
-    format!("{header}Examples:{header:#}{}", lines.collect::<String>()).into()
+    lines.collect()
 }
 
 /// Returns the examples of a command and of its subcommands.
-fn of_command(path: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+fn of_command(path: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     let is_its = move |line: &str| line.strip_prefix(path).is_some_and(is_end);
-    EXAMPLES.iter().copied().filter(move |(line, _)| is_its(line))
+    EXAMPLES.iter().filter(move |(line, _)| is_its(line))
 }
 
 fn is_end(rest: &str) -> bool {
@@ -166,7 +175,7 @@ mod tests {
 
     #[test]
     fn each_command_has_an_example_in_its_help() {
-        let all = paths(&program(), "ejob");
+        let all = [vec!["ejob".to_owned()], paths(&program(), "ejob")].concat();
         assert!(all.len() > 30, "{all:?}");
         for path in all {
             let words = path.split(' ').chain(["--help"]);
