@@ -37,13 +37,13 @@ const LAYERS: [Row; 39] = [
             "reg-center-sqlite",
             "reg-center-zookeeper",
         ],
-        dev: &["etcd-fixture", "lite", "postgres-fixture", "zookeeper-fixture"],
+        dev: &["etcd-fixture", "lite", "postgres-fixture", "sharding", "zookeeper-fixture"],
     },
     Row { name: "inbound", normal: &[], dev: &[] },
     Row {
         name: "lite",
         normal: &["coordination", "inbound", "reg-center", "sharding", "trigger"],
-        dev: &["reg-center-zookeeper", "registry", "zookeeper-fixture"],
+        dev: &[],
     },
     Row {
         name: "operations",

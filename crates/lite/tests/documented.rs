@@ -149,7 +149,10 @@ fn program_of(page: &str) -> &str {
 #[test]
 fn pages_have_the_programs_of_the_examples() {
     let rows = [
-        (include_str!("../../../docs/tutorial.md"), include_str!("../examples/cron_job.rs")),
+        (
+            include_str!("../../../docs/tutorial.md"),
+            include_str!("../../registry/examples/cron_job.rs"),
+        ),
         (
             include_str!("../../../docs/how-to/write-a-strategy.md"),
             include_str!("../../sharding/examples/custom_strategy.rs"),

@@ -3,14 +3,10 @@
 use crate::error_handlers::store;
 use crate::support;
 
-#[path = "../examples/custom_strategy/strategy.rs"]
-mod strategy;
-
 use std::sync::Arc;
 
 use coordination::JobConfig;
 use lite::{JobBuilder, JobHandle, Scheduler};
-use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use sharding::{
     Assignment, InstanceId, PlacementRules, ShardingStrategy, StrategyInput, StrategyRegistry,
 };
@@ -197,40 +193,4 @@ async fn strategy_of_the_program_reads_the_attributes() {
     until_loads(&cluster, &[0, 9]).await;
     join(&one, &config).await;
     until_loads(&cluster, &[9, 0]).await;
-}
-
-/// The example's strategy, with two sessions of a real ZooKeeper. The job fires every second, so
-/// that events come.
-#[tokio::test]
-async fn strategy_of_the_program_works_on_zookeeper() {
-    let server = zookeeper_fixture::Server::start().expect("a ZooKeeper server is needed");
-    let mut members = Vec::new();
-    for n in 1..=2 {
-        let options = ZookeeperOptions::new(server.connect_string()).namespace("/strategies");
-        let center = ZookeeperCenter::connect(options).await.unwrap();
-        let mut strategies = StrategyRegistry::default();
-        strategies.register(Arc::new(strategy::Alternating));
-        let builder = Scheduler::builder(center).server_ip(&format!("10.0.0.{n}")).unwrap();
-        let scheduler = builder.strategies(strategies).build().unwrap();
-        let config = JobBuilder::new("job", 6).cron("* * * * * ?").strategy("ALTERNATING");
-        let job = scheduler.schedule(config.build().unwrap(), Runs::default().job());
-        members.push((within("registering", job.into_future()).await.unwrap(), scheduler));
-    }
-    let mut owned = Vec::new();
-    for (handle, _) in &members {
-        let mut events = handle.events();
-        loop {
-            let items = handle.status().await.unwrap().owned;
-            if items.len() == 3 {
-                owned.push(items.into_iter().map(|item| item.index()).collect::<Vec<_>>());
-                break;
-            }
-            within("an event", events.next()).await.unwrap();
-        }
-    }
-    owned.sort_unstable();
-    assert_eq!(owned, [[0, 2, 4], [1, 3, 5]]);
-    for (_, scheduler) in &members {
-        within("leaving", scheduler.shutdown(std::time::Duration::from_secs(5))).await;
-    }
 }

@@ -1,13 +1,27 @@
-//! The program of the README on each registry. It is an example, which cargo builds with these
-//! tests unless some of them are selected; `cargo xtask test` builds it first.
+//! The program of the README on each registry, and a strategy of a program on ZooKeeper. The first
+//! one is an example, which cargo builds with these tests unless some of them are selected;
+//! `cargo xtask test` builds it first.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[cfg(feature = "zookeeper")]
+#[path = "../examples/custom_strategy/strategy.rs"]
+mod strategy;
 
 use std::path::PathBuf;
 use std::process::Stdio;
+#[cfg(feature = "zookeeper")]
+use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "zookeeper")]
+use lite::{JobBuilder, Scheduler, job_fn};
+#[cfg(feature = "zookeeper")]
+use registry::Registry;
+#[cfg(feature = "zookeeper")]
+use sharding::StrategyRegistry;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
+use tokio::time::timeout;
 
 const README: &str = include_str!("../../../README.md");
 const PROGRAM: &str = include_str!("../examples/any_registry.rs");
@@ -48,10 +62,10 @@ async fn tokens_of_a_run(address: &str) -> Vec<u64> {
             tokens[item] = token.parse().unwrap();
         }
     };
-    tokio::time::timeout(PATIENCE, ran).await.expect("each item runs");
+    timeout(PATIENCE, ran).await.expect("each item runs");
     let id = child.id().unwrap().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
-    let ended = tokio::time::timeout(PATIENCE, child.wait()).await.expect("the program ends");
+    let ended = timeout(PATIENCE, child.wait()).await.expect("the program ends");
     assert!(ended.unwrap().success(), "{address}");
     tokens
 }
@@ -78,6 +92,43 @@ async fn the_program_runs_in_memory_and_continues_on_a_file() {
 async fn the_program_continues_on_zookeeper() {
     let server = zookeeper_fixture::Server::start().expect("a ZooKeeper server is needed");
     runs_and_continues(&format!("zk://{}/jobs", server.connect_string())).await;
+}
+
+/// The strategy of an example, with two sessions. The job fires every second, so that events come.
+#[cfg(feature = "zookeeper")]
+#[tokio::test]
+async fn strategy_of_the_program_works_on_zookeeper() {
+    let server = zookeeper_fixture::Server::start().expect("a ZooKeeper server is needed");
+    let address = format!("zk://{}/strategies", server.connect_string());
+    let mut members = Vec::new();
+    for n in 1..=2 {
+        let registry = Registry::open(&address).await.unwrap();
+        let mut strategies = StrategyRegistry::default();
+        strategies.register(Arc::new(strategy::Alternating));
+        let builder = Scheduler::builder(registry).server_ip(&format!("10.0.0.{n}")).unwrap();
+        let scheduler = builder.strategies(strategies).build().unwrap();
+        let config = JobBuilder::new("job", 6).cron("* * * * * ?").strategy("ALTERNATING");
+        let job = scheduler.schedule(config.build().unwrap(), job_fn(|_| async { Ok(()) }));
+        let job = timeout(PATIENCE, job.into_future()).await.expect("the job is registered");
+        members.push((job.unwrap(), scheduler));
+    }
+    let mut owned = Vec::new();
+    for (handle, _) in &members {
+        let mut events = handle.events();
+        loop {
+            let items = handle.status().await.unwrap().owned;
+            if items.len() == 3 {
+                owned.push(items.into_iter().map(|item| item.index()).collect::<Vec<_>>());
+                break;
+            }
+            timeout(PATIENCE, events.next()).await.expect("an event comes").unwrap();
+        }
+    }
+    owned.sort_unstable();
+    assert_eq!(owned, [[0, 2, 4], [1, 3, 5]]);
+    for (_, scheduler) in &members {
+        scheduler.shutdown(Duration::from_secs(5)).await;
+    }
 }
 
 #[cfg(feature = "postgres")]
