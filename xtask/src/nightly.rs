@@ -18,6 +18,7 @@ const DAY: Duration = Duration::from_hours(24);
 const MODEL: &str = "test --profile sim -p model --lib -- --exact --include-ignored --nocapture \
                      --test-threads 1 exhaustive::tests::exhaustive_beginning \
                      exhaustive::tests::exhaustive_nightly \
+                     exhaustive::tests::exhaustive_two_fires \
                      exhaustive::tests::each_of_many_walks_comes_to_rest_and_agrees_with_the_registry";
 
 /// Arguments of cargo for the seeds of the console's pages.

@@ -35,12 +35,12 @@ const RUNS: [(&str, &str, &str); 4] = [
     ("cron vectors", "cron_vectors", "crates/trigger/testdata/quartz-cron-vectors.jsonl"),
 ];
 
-/// Tests of the exhaustive model that run each time.
+/// Tests of the exhaustive model that run each time, at a lower priority than the other steps.
 ///
-/// They keep one processor busy for longer than all other steps take.
-pub(crate) const MODEL: [&str; 4] = [
+/// The largest system is left to `cargo xtask nightly`: it takes a processor for ten minutes, which
+/// a slow machine of two does not have.
+pub(crate) const MODEL: [&str; 3] = [
     "exhaustive::tests::exhaustive_grounds",
-    "exhaustive::tests::exhaustive_two_fires",
     "exhaustive::tests::exhaustive_three_by_three",
     "exhaustive::tests::every_walk_comes_to_rest_and_agrees_with_the_registry",
 ];

@@ -66,7 +66,7 @@ fn exhaustive_beginning() {
 }
 
 #[test]
-#[ignore = "takes minutes; `cargo xtask test` runs it beside the other steps"]
+#[ignore = "takes ten minutes; for the nightly run"]
 fn exhaustive_two_fires() {
     assert_holds(two_fires());
 }
