@@ -254,6 +254,11 @@ fn failed_runs_count_in_a_row_and_at_once() {
     assert_eq!(state(&interrupted, 31), expected, "an interruption changes nothing");
     assert_eq!(state(&job.clone().ended(0, 6, "succeeded", 40, 41), 41), "ok");
 
+    let mut watched = Watched::new("failures = 1");
+    let expected = "violated since 1: the last run of item 0 (owner 10.0.0.1@-@1) failed: \
+                    disk full";
+    assert_eq!(watched.state(kind, Some(&once), 1), expected);
+
     let mut watched = Watched::new("failures = 2");
     let both = once.ended(1, 2, "failed", 0, 7);
     assert_eq!(watched.state(kind, Some(&job), 0), "ok");

@@ -47,7 +47,8 @@ pub(super) fn violation(
 
 /// Describes failed runs of one item in a row.
 pub(super) fn in_row(job: &JobSnapshot, item: ShardingItem, n: u32) -> String {
-    format!("the last {n} runs of {} failed{}", named(job, item), reason(job, item))
+    let runs = if n == 1 { "run".to_owned() } else { format!("{n} runs") };
+    format!("the last {runs} of {} failed{}", named(job, item), reason(job, item))
 }
 
 /// Describes items that fail at once.

@@ -79,6 +79,8 @@ const REASONS: &Patterns = &[
     ("{} has no known success within {}", "{0*}在 {1} 内没有已知的成功"),
     ("item {} runs on {} since {}, longer than {}", "分片 {0} 自 {2} 起在 {1} 上运行，超过 {3}"),
     ("item {} runs since {}, longer than {}", "分片 {0} 自 {1} 起运行，超过 {2}"),
+    ("the last run of {} failed: {}", "{0*}最近一次运行失败：{1}"),
+    ("the last run of {} failed", "{0*}最近一次运行失败"),
     ("the last {} runs of {} failed: {}", "{1*}最近 {0} 次运行失败：{2}"),
     ("the last {} runs of {} failed", "{1*}最近 {0} 次运行失败"),
     (
