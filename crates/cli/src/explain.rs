@@ -41,7 +41,10 @@ impl Field {
     fn set_by(&self) -> Option<String> {
         let is_set = self.scope == "stored" && self.key() != "name";
         let is_whole = self.path.matches('.').count() == 1;
-        (is_set && is_whole).then(|| format!("ejob config set NAME {}=VALUE", self.key()))
+        (is_set && is_whole).then(|| match self.key() {
+            "catch_up" => "ejob config set NAME \"catch_up=3 in 1h\"".to_owned(),
+            key => format!("ejob config set NAME {key}=VALUE"),
+        })
     }
 
     fn scope_text(&self) -> &'static str {
@@ -93,6 +96,12 @@ fn fields() -> impl Iterator<Item = Field> {
             since: cell()?,
         })
     })
+}
+
+/// Returns true for a key of jobs that is not stored in the registry, such as `timeout`.
+pub(crate) fn is_local_key(name: &str) -> bool {
+    let path = format!("jobs.{name}");
+    fields().any(|field| field.scope == "local" && field.path == path)
 }
 
 /// Returns the paths of all keys.

@@ -466,7 +466,7 @@ fn wrong_command_line_is_one_error_line() {
             "nothing named",
             &[&["disable"], &why[..]].concat(),
             2,
-            &format!("{missing} <JOB>; see `ejob disable --help`"),
+            &format!("{missing} <JOB|--server <IP>>; see `ejob disable --help`"),
         ),
         (
             "reason",

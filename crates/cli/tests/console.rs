@@ -191,7 +191,7 @@ async fn namespaces_of_a_file_are_served_below_a_prefix() {
         format!("console: http://{}/ejob/", served.host),
         "namespace orders: sqlite:a.db".to_owned(),
         "namespace money: sqlite:b.db".to_owned(),
-        "sign-in: none; each request of this machine is admin anna".to_owned(),
+        "sign-in: none; requests of this machine act as admin, under the name anna".to_owned(),
     ];
     assert_eq!(served.lines, expected);
     let health = served.until("/ejob/health", |_| true).await;

@@ -444,17 +444,17 @@ fn errors_have_line_field_value_and_valid_values() {
         (
             "a text as a script",
             job("script = 'x.sh'"),
-            "line 4: job \"j\": script is \"x.sh\"; valid is a table such as command = \"/opt/report.sh --daily\"",
+            "line 4: job \"j\": script is \"x.sh\"; valid is a table such as { command = \"/opt/report.sh --daily\" }",
         ),
         (
             "a number as retry",
             job("stored = true\nretry = 3"),
-            "line 5: job \"j\": retry is 3; valid is a table such as max_attempts = 3, first_delay = \"1m\"",
+            "line 5: job \"j\": retry is 3; valid is a table such as { max_attempts = 3, first_delay = \"1m\" }",
         ),
         (
             "a flag as catch_up",
             job("stored = true\ncatch_up = true"),
-            "line 5: job \"j\": catch_up is true; valid is a table such as window = \"1h\", max = 3",
+            "line 5: job \"j\": catch_up is true; valid is a table such as { window = \"1h\", max = 3 }",
         ),
         (
             "too many items",
@@ -700,7 +700,7 @@ fn errors_have_line_field_value_and_valid_values() {
         (
             "a text as http",
             "jobs:\n- name: j\n  sharding_total_count: 1\n  http: https://u:hunter2@h/\n",
-            "line 4: job \"j\": http is a text; valid is a table such as url = ",
+            "line 4: job \"j\": http is a text; valid is a table such as { url = ",
         ),
         (
             "a word as a number",

@@ -61,6 +61,9 @@ impl BackfillArguments {
         }
         match &self.cancel {
             Some(id) => self.cancel(cx, id).await,
+            None if self.dry_run => {
+                Err(Fault::usage("--dry-run requires --from and --to, or --cancel"))
+            }
             None => self.list(cx).await,
         }
     }

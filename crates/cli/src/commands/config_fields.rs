@@ -4,6 +4,7 @@ use coordination::JobConfig;
 use operations::ConfigField;
 use serde_json::{Map, Value, json};
 
+use crate::explain;
 use crate::text::did_you_mean;
 
 /// Returns the value of a field as JSON.
@@ -46,7 +47,13 @@ pub(crate) fn assign(config: &mut JobConfig, assignment: &str) -> Result<(), Str
         ));
     };
     let Some(field) = ConfigField::all().find(|field| is_of(assignment, field.name())) else {
-        return Err(format!("there is no field {name:?}; {}", hint(name)));
+        let name = name.trim().replace('-', "_");
+        if explain::is_local_key(&name) {
+            return Err(format!(
+                "{name} is a key of the job file alone; change it there, and restart the workers"
+            ));
+        }
+        return Err(format!("there is no field {name:?}; {}", hint(&name)));
     };
     field.set(config, value).map_err(|error| error.to_string())
 }
@@ -70,7 +77,7 @@ mod tests {
 
     #[test]
     fn invalid_value_is_rejected_with_the_valid_ones() {
-        let rows: [(&str, Result<Value, &str>); 31] = [
+        let rows: [(&str, Result<Value, &str>); 32] = [
             ("cron=0 0 9 * * ?", Ok(json!("0 0 9 * * ?"))),
             ("cron=", Ok(Value::Null)),
             ("sharding_total_count=4", Ok(json!(4))),
@@ -100,6 +107,7 @@ mod tests {
             ("catch_up=5", Err("valid is none, or a number of fires within a duration")),
             ("failover=yes", Err("failover is \"yes\"; valid is true or false")),
             ("crom=x", Err("there is no field \"crom\"; did you mean cron?")),
+            ("timeout=5s", Err("timeout is a key of the job file alone; change it there, and")),
             ("priority=x", Err("there is no field \"priority\"; valid are cron, time_zone")),
             ("failover", Err("is not an assignment; valid is FIELD=VALUE")),
         ];

@@ -14,9 +14,10 @@ use crate::text::{Items, items, job_name, server_ip};
 
 /// Jobs and servers of a change.
 #[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
 pub(crate) struct Which {
     /// Name of the job [default: all jobs that know the server]
-    #[arg(value_parser = job_name, required_unless_present = "server")]
+    #[arg(value_parser = job_name)]
     pub(crate) job: Option<JobName>,
     /// IP address of the server [default: all servers of the job]
     #[arg(long, value_name = "IP", value_parser = server_ip)]

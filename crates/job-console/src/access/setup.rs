@@ -267,7 +267,7 @@ fn open_file<T: Send + Sync + 'static>(
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = &self.open {
-            return write!(f, "none; each request of this machine is admin {name}");
+            return write!(f, "none; requests of this machine act as admin, under the name {name}");
         }
         let mut ways = Vec::new();
         if let Some(users) = &self.users {
@@ -332,7 +332,10 @@ mod tests {
     fn access_describes_itself() {
         let proxy = Proxy::new("x-user", ["10.0.0.7".parse().unwrap()]).unwrap();
         for (access, expected) in [
-            (Access::open("anna").unwrap(), "none; each request of this machine is admin anna"),
+            (
+                Access::open("anna").unwrap(),
+                "none; requests of this machine act as admin, under the name anna",
+            ),
             (Access::sign_in().proxy(proxy), "users that 10.0.0.7 names in x-user"),
         ] {
             assert_eq!(access.to_string(), expected);
