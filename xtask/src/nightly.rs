@@ -19,6 +19,7 @@ const MODEL: &str = "test --profile sim -p model --lib -- --exact --include-igno
                      --test-threads 1 exhaustive::tests::exhaustive_beginning \
                      exhaustive::tests::exhaustive_nightly \
                      exhaustive::tests::exhaustive_two_fires \
+                     exhaustive::tests::exhaustive_three_by_three \
                      exhaustive::tests::each_of_many_walks_comes_to_rest_and_agrees_with_the_registry";
 
 /// Arguments of cargo for the seeds of the console's pages.

@@ -72,13 +72,13 @@ fn exhaustive_two_fires() {
 }
 
 #[test]
-#[ignore = "takes minutes; `cargo xtask test` runs it beside the other steps"]
+#[ignore = "takes minutes; for the nightly run"]
 fn exhaustive_three_by_three() {
     assert_holds(three_by_three());
 }
 
 #[test]
-#[ignore = "takes half a minute; `cargo xtask test` runs it beside the other steps"]
+#[ignore = "takes minutes; `cargo xtask test` runs it beside the other steps"]
 fn exhaustive_grounds() {
     grounds().into_iter().filter(|ground| !ground.nightly).for_each(|g| assert_holds(g.scope));
 }
@@ -106,7 +106,7 @@ fn a_few_walks_come_to_rest_and_agree_with_the_registry() {
 }
 
 #[test]
-#[ignore = "takes half a minute; `cargo xtask test` runs it beside the other steps"]
+#[ignore = "takes a minute; `cargo xtask test` runs it beside the other steps"]
 fn every_walk_comes_to_rest_and_agrees_with_the_registry() {
     walk_all(100);
 }
