@@ -6,7 +6,7 @@
 //! table.
 //!
 //! In reading order: `stage`, `waits` (functions for scripts) · `history_queries`, `findings`
-//! (functions for expectations) · `f01` … `f35` · `judge`.
+//! (functions for expectations) · `f01` … `f36` · `judge`.
 
 mod findings;
 mod history_queries;
@@ -49,6 +49,7 @@ mod f32;
 mod f33;
 mod f34;
 mod f35;
+mod f36;
 
 use futures_util::future::BoxFuture;
 use testkit::harness::{
@@ -62,7 +63,7 @@ pub use stage::{ScenarioError, Stage};
 /// A fault scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Number of the scenario: `F01` to `F35`.
+    /// Number of the scenario: `F01` to `F36`.
     pub id: &'static str,
     /// The fault, in a few words.
     pub title: &'static str,
@@ -83,7 +84,7 @@ pub struct Scenario {
 }
 
 /// All scenarios, in order.
-pub const ALL: [Scenario; 35] = [
+pub const ALL: [Scenario; 36] = [
     f01::SCENARIO,
     f02::SCENARIO,
     f03::SCENARIO,
@@ -119,6 +120,7 @@ pub const ALL: [Scenario; 35] = [
     f33::SCENARIO,
     f34::SCENARIO,
     f35::SCENARIO,
+    f36::SCENARIO,
 ];
 
 /// Returns the scenario of this number, e.g. `F05`.
@@ -126,7 +128,7 @@ pub const ALL: [Scenario; 35] = [
 /// # Examples
 /// ```
 /// assert_eq!(simulation::scenario::find("F06").map(|scenario| scenario.id), Some("F06"));
-/// assert!(simulation::scenario::find("F36").is_none());
+/// assert!(simulation::scenario::find("F37").is_none());
 /// ```
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Scenario> {
