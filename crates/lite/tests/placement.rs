@@ -6,7 +6,7 @@ use crate::support;
 use std::sync::Arc;
 
 use coordination::JobConfig;
-use lite::{JobBuilder, JobHandle, Scheduler};
+use lite::{JobBuilder, JobHandle};
 use sharding::{
     Assignment, InstanceId, PlacementRules, ShardingStrategy, StrategyInput, StrategyRegistry,
 };
