@@ -1,7 +1,6 @@
 //! The smallest job: four items, every two seconds, on the registry that the argument names, such
 //! as `sqlite:registry.db`, or in memory. Ends after ten seconds.
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
-#![expect(clippy::disallowed_methods, reason = "an application may sleep as it likes")]
 
 use std::time::Duration;
 

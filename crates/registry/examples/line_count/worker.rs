@@ -37,7 +37,6 @@ impl Worker {
 
     /// Waits before the write, so that a test can kill the process in between.
     async fn hold(&self, context: &ShardingContext) -> Result<(), JobError> {
-        #[expect(clippy::disallowed_methods, reason = "an application may sleep as it likes")]
         let hold = tokio::time::sleep(self.hold);
         tokio::select! {
             biased;
@@ -88,7 +87,6 @@ impl Job for Worker {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    #[expect(clippy::disallowed_methods, reason = "an application may use the blocking pool")]
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }
