@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 type Fields = BTreeMap<String, Box<RawValue>>;
 
 /// Known top-level fields of JSON documents. All other top-level fields are kept.
-const KNOWN: [&str; 26] = [
+const KNOWN: [&str; 35] = [
     "jobName",
     "jobClass",
     "jobType",
@@ -34,8 +34,17 @@ const KNOWN: [&str; 26] = [
     "staticSharding",
     "catchUp",
     "excludedDays",
+    "excludedTimes",
+    "notBefore",
+    "notAfter",
+    "repeatedHour",
     "jitterMilliseconds",
     "maxTimeDiff",
+    "clusterConcurrency",
+    "startRate",
+    "overlap",
+    "serverTtl",
+    "placement",
 ];
 /// Known nested fields.
 const NESTED: [&str; 4] =
