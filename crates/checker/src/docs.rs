@@ -156,6 +156,8 @@ pub(crate) struct Ledger {
     pub(crate) last: Option<i64>,
     pub(crate) previous: Option<i64>,
     pub(crate) misfire: Option<Range>,
+    /// The fires of `misfire`, separated by commas, if each gets a run of its own.
+    pub(crate) queued: Option<Name>,
     pub(crate) request: Option<Request>,
     pub(crate) backfilled: Option<Backfilled>,
     pub(crate) cancel: Option<Cancel>,
@@ -196,7 +198,7 @@ struct LedgerDoc {
     config: Option<u32>,
     last: Option<i64>,
     previous: Option<i64>,
-    misfire: Option<Range>,
+    misfire: Option<NotedDoc>,
     request: Option<RequestDoc>,
     backfilled: Option<BackfilledDoc>,
     cancel: Option<CancelDoc>,
@@ -205,6 +207,15 @@ struct LedgerDoc {
     disabled: bool,
     #[serde(default)]
     gaps: Vec<Gap>,
+}
+
+#[derive(Deserialize)]
+struct NotedDoc {
+    first: i64,
+    last: i64,
+    count: u32,
+    #[serde(default)]
+    each: Vec<i64>,
 }
 
 #[derive(Deserialize)]
@@ -286,6 +297,10 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         why: names.of(&why),
         at,
     });
+    let queued = doc.misfire.as_ref().filter(|noted| !noted.each.is_empty()).map(|noted| {
+        let fires: Vec<_> = noted.each.iter().map(ToString::to_string).collect();
+        names.of(&fires.join(","))
+    });
     let mut gaps = [None; MAX_GAPS];
     if doc.gaps.len() > MAX_GAPS {
         return Err(format!(
@@ -308,7 +323,12 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         config: doc.config,
         last: doc.last,
         previous: doc.previous,
-        misfire: doc.misfire,
+        misfire: doc.misfire.map(|NotedDoc { first, last, count, .. }| Range {
+            first,
+            last,
+            count,
+        }),
+        queued,
         outcome: doc.outcome,
         disabled: doc.disabled,
         gaps,
@@ -525,6 +545,8 @@ pub(crate) struct Config {
     pub(crate) start_rate: Option<StartRate>,
     /// Fires cancel the run that they meet.
     pub(crate) cancels_overlaps: bool,
+    /// Maximum number of fires that queue behind the run of an item; `None` without a queue.
+    pub(crate) queue_limit: Option<usize>,
     pub(crate) placement: Rules,
 }
 
@@ -598,6 +620,11 @@ enum Number {
     Quoted(String),
 }
 
+fn queue_limit(overlap: &str) -> Option<usize> {
+    let limit = overlap.strip_prefix("queue ")?.parse().ok()?;
+    (1..=100).contains(&limit).then_some(limit)
+}
+
 /// Parses a configuration.
 pub(crate) fn config(text: &str) -> Result<Config, String> {
     let doc: ConfigDoc = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -634,10 +661,12 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         static_sharding: doc.static_sharding,
         cluster_concurrency: doc.cluster_concurrency,
         start_rate: doc.start_rate.as_deref().map(start_rate).transpose()?,
-        cancels_overlaps: match doc.overlap.as_deref() {
-            None => false,
-            Some("cancel") => true,
-            Some(other) => return Err(format!("overlap is {other:?}; valid is cancel, or none")),
+        cancels_overlaps: doc.overlap.as_deref() == Some("cancel"),
+        queue_limit: match doc.overlap.as_deref() {
+            None | Some("cancel") => None,
+            Some(other) => Some(queue_limit(other).ok_or_else(|| {
+                format!("overlap is {other:?}; valid is cancel, queue 1 to queue 100, or none")
+            })?),
         },
         placement: Rules::read(&doc.placement.unwrap_or_default())?,
     })

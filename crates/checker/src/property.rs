@@ -32,6 +32,7 @@ pub enum Property {
     S19,
     S20,
     S21,
+    S22,
     L0,
     L1,
     L2,
@@ -46,7 +47,7 @@ pub enum Property {
 pub(crate) const N_PROPERTIES: usize = TABLE.len();
 
 /// Each property with its id and its promise.
-const TABLE: [(Property, &str, &str); 31] = [
+const TABLE: [(Property, &str, &str); 32] = [
     (Property::S1, "S1", "claims of an item are ordered by token; no claim replaces a running one"),
     (Property::S1a, "S1a", "a claimed fire is never claimed again, and never run twice"),
     (Property::S1b, "S1b", "the resource accepts no effect of a superseded token"),
@@ -74,6 +75,7 @@ const TABLE: [(Property, &str, &str); 31] = [
     (Property::S19, "S19", "each item gets each fire of a backfill once and in order"),
     (Property::S20, "S20", "no more runs begin in a period than the job's start rate"),
     (Property::S21, "S21", "a fire ends the run that it meets, in a job that says so alone"),
+    (Property::S22, "S22", "queued fires run one by one, oldest first, within the job's bound"),
     (Property::L0, "L0", "no fire is missed or late without a cause"),
     (Property::L1, "L1", "every item belongs to a live instance on an enabled server"),
     (Property::L2, "L2", "every orphaned run is taken over"),

@@ -13,7 +13,7 @@ use crate::plan::{Authority, Data, Plan, Step};
 use crate::view::JobView;
 use crate::view::holder::HolderState;
 use crate::wire::NodeKind;
-use crate::{Ledger, OnceStage, Outcome, Overlap, Run, RunKind, RunSource};
+use crate::{Ledger, LedgerState, OnceStage, Outcome, Overlap, Run, RunKind, RunSource};
 
 /// A plan and the inputs that it was planned from.
 pub(crate) struct Decision<'a> {
@@ -59,7 +59,7 @@ const OF_PLANS: [(&str, OfPlan); 5] = [
 ];
 
 /// Invariants of each record that a plan changes.
-const OF_RECORDS: [(&str, OfRecord); 12] = [
+const OF_RECORDS: [(&str, OfRecord); 13] = [
     ("S1: the token of an item never decreases, and a claim raises it", token_rises),
     ("S1a: the last fire of an item never decreases", last_fire_rises),
     ("S2: an instance claims items that it owns", claims_own_items),
@@ -70,6 +70,7 @@ const OF_RECORDS: [(&str, OfRecord); 12] = [
     ("S11: a claim checks the configuration that its record names", checks_configuration),
     ("S15: a run to be cancelled is not continued, and no other run ends as cancelled", cancels),
     ("S21: a fire cancels the run that it meets, in a job that says so alone", yields),
+    ("S22: queued fires run oldest first and each by itself, and the queue has its bound", queues),
     ("S17: a run of a limited job begins with a permit below the limit", takes_permit),
     ("S17: the end of a run returns its permit", returns_permit),
 ];
@@ -208,6 +209,28 @@ fn yields(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let ends = run.kind == RunKind::Scheduled && run.merged.is_none();
     let shall = notes && ends && overlap == Some(Overlap::Cancel) && before.cancels().is_none();
     requests == shall
+}
+
+/// A note appends its fire to the queue if the job has one, and a scheduled run begins for its
+/// first fire. Without a queue one run stands for all noted fires. No other write changes it.
+fn queues(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let Change { before, after, .. } = change;
+    let max = decision.view.config().and_then(|config| config.queue_limit());
+    let (old, new) = (before.misfire.map(|it| it.last), after.misfire.map(|it| it.last));
+    if let Some(fire) = new.filter(|_| new > old) {
+        let is_merged = before.queued.is_empty() && old.is_some();
+        let Some(max) = max.filter(|_| !is_merged) else { return after.queued.is_empty() };
+        let has_room = !before.is_queue_full(max);
+        return has_room && after.queued == [&before.queued[..], &[fire]].concat();
+    }
+    let begun = after.running().filter(|run| before.is_idle() && run.is_scheduled());
+    match (begun, max, before.queued.split_first()) {
+        (Some(run), Some(_), Some((first, later))) => {
+            run.fire == *first && run.merged.is_none() && after.queued == later
+        }
+        (Some(_), _, _) => after.queued.is_empty(),
+        (None, _, _) => after.queued == before.queued || after.state == LedgerState::Retired,
+    }
 }
 
 fn leader_checks_term(decision: &Decision<'_>) -> bool {

@@ -53,7 +53,7 @@ pub use protocol::ledger::{
 };
 pub use protocol::now::{LONGEST_SLEEP, Now};
 pub use protocol::once::{EndedFire, OnceCall, OnceStage};
-pub use protocol::overlap::Overlap;
+pub use protocol::overlap::{MAX_QUEUED_FIRES, Overlap};
 pub use protocol::progress::{
     InvalidProgress, MAX_PROGRESS_MESSAGE_BYTES, Progress, ProgressRecord, RunWriter,
 };

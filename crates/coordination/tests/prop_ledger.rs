@@ -19,6 +19,8 @@ enum Step {
     TakeOver(u8),
     Abandon,
     NoteMisfire(i64),
+    Queue(i64, u32),
+    RunQueued(u8),
     SkipDisabled(i64),
     Retire,
     Revive(i64),
@@ -42,7 +44,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => Just(Step::Orphan),
         1 => who.prop_map(Step::TakeOver),
         1 => Just(Step::Abandon),
-        2 => fire.clone().prop_map(Step::NoteMisfire),
+        1 => fire.clone().prop_map(Step::NoteMisfire),
+        3 => (fire.clone(), 1..4_u32).prop_map(|(fire, max)| Step::Queue(fire, max)),
+        2 => (0..3_u8).prop_map(Step::RunQueued),
         1 => fire.clone().prop_map(Step::SkipDisabled),
         1 => Just(Step::Retire),
         1 => fire.prop_map(Step::Revive),
@@ -81,6 +85,8 @@ fn apply(ledger: &Ledger, step: Step) -> Option<Ledger> {
         Step::TakeOver(who) => ledger.take_over(&by(who)),
         Step::Abandon => ledger.abandon(0),
         Step::NoteMisfire(fire) => ledger.note_misfire(FireTime(fire), None),
+        Step::Queue(fire, max) => ledger.queue(FireTime(fire), None, max),
+        Step::RunQueued(who) => ledger.run_queued(&by(who), None),
         Step::SkipDisabled(fire) => ledger.skip_disabled(FireTime(fire), None),
         Step::Retire => ledger.retire(),
         Step::Revive(born) => ledger.revive(Some(FireTime(born))),
@@ -117,6 +123,12 @@ proptest! {
                 prop_assert!(range.first <= range.last && range.count >= 1);
                 prop_assert!(next.state != LedgerState::Retired);
             }
+            prop_assert!(next.queued.is_sorted_by(|one, other| one < other));
+            let range = next.misfire.filter(|_| !next.queued.is_empty());
+            prop_assert_eq!(range.map(|it| it.first), next.queued.first().copied());
+            prop_assert_eq!(range.map(|it| it.last), next.queued.last().copied());
+            prop_assert_eq!(range.map_or(0, |it| it.count as usize), next.queued.len());
+            prop_assert!(next.queued.len() <= 3, "the bound");
             ledger = next;
         }
     }

@@ -1,7 +1,7 @@
 //! State changes of a ledger record: the allowed ones, and who may make them. S1, S1a, S3, S6, S7,
-//! S15, S21. Writes of a run beside it: S16.
+//! S15, S21, S22. Writes of a run beside it: S16.
 
-use crate::Property::{S1, S1a, S3, S4, S6, S7, S11, S15, S16, S21};
+use crate::Property::{S1, S1a, S3, S4, S6, S7, S11, S15, S16, S21, S22};
 use crate::docs::{Ledger, Outcome, Request, Run, State};
 use crate::replay::job::Item;
 use crate::replay::judge::Judge;
@@ -11,6 +11,7 @@ impl Judge<'_> {
     pub(crate) fn ledger(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
         self.order(i, before, after);
         self.cancellation(i, before, after);
+        self.queue(i, before, after);
         self.past_fire(i, before, after);
         match (before.state, after.state) {
             (State::Idle, State::Running) => self.claim(i, item, before, after),
@@ -134,6 +135,38 @@ impl Judge<'_> {
                 format!("{run} is to be cancelled for a later fire, to which it does not yield")
             }
         });
+    }
+
+    /// Judges the queue. In a job that has one, a note appends its fire while there is room, and a
+    /// scheduled run begins for the first fire alone. Elsewhere one run stands for all noted fires.
+    fn queue(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+        let Some(config) = self.job.config().filter(|_| self.job.is_readable()) else { return };
+        let limit = config.queue_limit;
+        let (old, new) = (self.queued(before), self.queued(after));
+        let last = |ledger: &Ledger| ledger.misfire.map(|noted| noted.last);
+        let noted = last(after).filter(|fire| Some(*fire) > last(before));
+        let is_merged = old.is_empty() && before.misfire.is_some();
+        let begun = after.run.filter(|run| before.state == State::Idle && !run.is_requested);
+        let valid = match (noted, begun, limit) {
+            (Some(fire), _, Some(limit)) if !is_merged => {
+                old.len() < limit && new.split_last() == Some((&fire, &*old))
+            }
+            (None, Some(run), Some(_)) if !old.is_empty() => {
+                run.merged.is_none() && old.split_first() == Some((&run.fire, &*new))
+            }
+            (Some(_), _, _) | (None, Some(_), _) => new.is_empty(),
+            (None, None, _) => new == old || after.state == State::Retired,
+        };
+        self.expect(valid, S22, Some(i), |judge| {
+            let run = judge.run(after.run);
+            format!("the queue {old:?} became {new:?} with {run}; the job's bound is {limit:?}")
+        });
+    }
+
+    /// Returns the queued fires of a record, ascending.
+    fn queued(&self, ledger: &Ledger) -> Vec<i64> {
+        let fires = ledger.queued.map_or("", |name| self.text(name)).split(',');
+        fires.filter_map(|fire| fire.parse().ok()).collect()
     }
 
     /// Judges that noted misfires stay noted until a run stands for them.

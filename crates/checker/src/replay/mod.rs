@@ -34,7 +34,7 @@ use watch::Watch;
 /// it.
 ///
 /// It judges the promises that the registry's log shows: S1, S1a, S2, S4–S12, S15, S16, S18,
-/// S19 and S21, and L1–L3 and L7 after healing.
+/// S19, S21 and S22, and L1–L3 and L7 after healing.
 /// Promises about the job's code, the resource or the schedule need the complete history: see
 /// [`check`](crate::check).
 ///

@@ -16,5 +16,6 @@ mod limits;
 mod liveness;
 mod overlaps;
 mod progress;
+mod queues;
 mod runs;
 mod story;

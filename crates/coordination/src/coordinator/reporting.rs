@@ -73,9 +73,10 @@ impl Coordinator {
             self.report_cancelled(item, EndedRun::of(run), written, out);
         }
         let noted = before.and_then(|ledger| ledger.misfire);
-        self.report_noted_before(item, noted, out);
+        self.report_noted_before(item, before, out);
+        // The start of a queued fire notes none.
         if let Some(waiting) = written.misfire
-            && Some(waiting) != noted
+            && noted.is_none_or(|noted| noted.last != waiting.last)
         {
             self.reported.noted.insert(item, waiting.last);
             out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
@@ -182,14 +183,16 @@ impl Coordinator {
     fn report_noted_before(
         &mut self,
         item: ShardingItem,
-        noted: Option<FireRange>,
+        before: Option<&Ledger>,
         out: &mut Vec<Command>,
     ) {
+        let Some(before) = before else { return };
         // Not by order: an operator may have set the record back since.
         let unreported = |range: &FireRange| self.reported.noted.get(&item) != Some(&range.last);
-        let Some(range) = noted.filter(unreported) else { return };
+        let Some(range) = before.misfire.filter(unreported) else { return };
         self.reported.noted.insert(item, range.last);
-        let Some(fires) = self.fires_to_report(range) else {
+        let queued = Some(before.queued.clone()).filter(|queued| !queued.is_empty());
+        let Some(fires) = queued.or_else(|| self.fires_to_report(range)) else {
             out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting: range }));
             return;
         };
@@ -245,7 +248,15 @@ impl Coordinator {
             // The end of a run here may not have reached the registry.
             let has_ended = self.local.runs.get(item).is_some_and(|run| run.outcome.is_some());
             let still_runs = view.is_busy() && !config.misfire && !has_ended;
-            let reason = if still_runs { MissReason::StillRunning } else { unclaimed };
+            let record = view.ledger.as_ref().map(|ledger| &ledger.value);
+            let is_full = config
+                .queue_limit()
+                .is_some_and(|max| record.is_some_and(|record| record.is_queue_full(max)));
+            let reason = match (still_runs, is_full) {
+                (true, _) => MissReason::StillRunning,
+                (false, true) => MissReason::QueueFull,
+                (false, false) => unclaimed,
+            };
             out.push(missed(item, fire, reason));
         }
     }

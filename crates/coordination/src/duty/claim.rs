@@ -1,6 +1,7 @@
 //! Claim: before an item runs, its owner writes itself and the fire into the ledger record.
 
 use super::Context;
+use super::misfire::is_queued;
 use crate::duty::own_item::OwnItem;
 use crate::duty::own_item::change_items;
 use crate::local::fires::Due;
@@ -29,6 +30,9 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         // The record notes the skipped fire, so that it does not become a gap.
         if own.view.is_disabled() {
             return ledger.skip_disabled(due.at, follows);
+        }
+        if is_queued(config, ledger) {
+            return None;
         }
         // If misfires are noted, the claim of the due fire stands for them, too.
         if ledger.misfire.is_none()
@@ -89,7 +93,7 @@ mod tests {
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
     use crate::wire::NodeKind;
-    use crate::{CatchUp, ManualRequest, Outcome};
+    use crate::{CatchUp, ManualRequest, Outcome, Overlap};
 
     const BOTH: &str = "claim: fire 200 is due\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/0/running: 10.0.0.1@-@1\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1";
     const SECOND: &str = "claim: fire 200 is due\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1";
@@ -157,6 +161,28 @@ mod tests {
             Scene::cluster(1, 1).ledger(0, noted).marked(&NodeKind::Misfire(item(0))).due(400);
         let expected = "claim: fire 400 is due\n  set ledger/0: running NORMAL for 400 by 10.0.0.1@-@1, token 2\n  create sharding/0/running: 10.0.0.1@-@1\n  delete sharding/0/misfire";
         check(Duty::Claim, vec![("item is free after a long run", scene, expected)]);
+    }
+
+    #[test]
+    fn claim_waits_behind_queued_fires() {
+        let queued = running_by(1)
+            .queue(FireTime(300), None, 2)
+            .and_then(|l| l.complete(Outcome::Succeeded, 0))
+            .unwrap();
+        let scene = |overlap| {
+            let marked = Scene::cluster(1, 1).marked(&NodeKind::Misfire(item(0))).due(400);
+            marked.ledger(0, queued.clone()).configure(|config| config.overlap = overlap)
+        };
+        let skipped =
+            "claim: fire 400 is due\n  set ledger/0: idle, last disabled, queued 300..=300 (1)";
+        let merged = "claim: fire 400 is due\n  set ledger/0: running NORMAL for 400 by 10.0.0.1@-@1, token 2\n  create sharding/0/running: 10.0.0.1@-@1\n  delete sharding/0/misfire";
+        let disabled = scene(Some(Overlap::Queue(2))).marked(&NodeKind::ItemDisabled(item(0)));
+        let rows = vec![
+            ("the job queues fires", scene(Some(Overlap::Queue(2))), "nothing"),
+            ("the job queues fires, and the item is disabled", disabled, skipped),
+            ("the job queues no fires any more", scene(None), merged),
+        ];
+        check(Duty::Claim, rows);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Checks that Java instances can read a configuration.
 
-use crate::{Dialect, InvalidConfig, JobConfig, shortened};
+use crate::{Dialect, InvalidConfig, JobConfig, Overlap, shortened};
 
 impl JobConfig {
     /// Checks that Java instances can read the configuration, if it has the class of a Java job.
@@ -59,7 +59,11 @@ impl JobConfig {
             return Err(InvalidConfig::new("start_rate", rate, valid));
         }
         if let Some(overlap) = self.overlap {
-            let valid = format!("none: Java instances ({class}) do not see requests to cancel");
+            let ignored = match overlap {
+                Overlap::Cancel => "do not see requests to cancel",
+                Overlap::Queue(_) => "run the fires that met a run as one",
+            };
+            let valid = format!("none: Java instances ({class}) {ignored}");
             return Err(InvalidConfig::new("overlap", overlap, valid));
         }
         if !self.placement.is_empty() {

@@ -35,7 +35,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `job_parameter` | empty | parameter of every run |
 /// | `failover` | false | orphaned runs are taken over; needs `monitor_execution` |
 /// | `misfire` | true | fires that met the busy item are run once afterwards |
-/// | `overlap` | `None` | `cancel`: fires cancel the unfinished run that they meet |
+/// | `overlap` | `None` | fires cancel the unfinished run that they meet, or queue behind it |
 /// | `monitor_execution` | true | runs are claimed and recorded in the registry |
 /// | `max_time_diff` | default, 60 s | clock difference beyond which fires are missed |
 /// | `reconcile_interval_minutes` | 10 | interval of reads that check the view; 0 is never |
@@ -85,7 +85,7 @@ pub struct JobConfig {
     /// True if fires that met the busy item are run once afterwards.
     pub misfire: bool,
     /// Handling of a fire that meets an unfinished run, beyond the note of the fire. Needs
-    /// `misfire` and `monitor_execution`. Not with `catch_up`, and not beside Java instances.
+    /// `misfire` and `monitor_execution`. Not with `catch_up`, a fixed delay or Java instances.
     pub overlap: Option<Overlap>,
     /// True if runs are claimed and recorded in the registry. Without this there is no fencing, no
     /// failover and no accounting of fires.
@@ -535,13 +535,25 @@ impl JobConfig {
         Err(InvalidConfig::new("placement", value, valid))
     }
 
+    /// Returns the maximum number of fires that queue behind the run of an item. `None` if fires do
+    /// not queue.
+    #[must_use]
+    pub fn queue_limit(&self) -> Option<u32> {
+        match self.overlap {
+            Some(Overlap::Queue(max)) => Some(max),
+            Some(Overlap::Cancel) | None => None,
+        }
+    }
+
     fn check_overlap(&self) -> Result<(), InvalidConfig> {
         let Some(overlap) = self.overlap else { return Ok(()) };
-        let valid = if !self.misfire {
-            "none, or misfire = true: the fire that cancels a run is noted, and runs afterwards"
+        let valid = if !overlap.is_valid() {
+            Overlap::VALID
+        } else if !self.misfire {
+            "none, or misfire = true: the fire that meets a run is noted, and runs afterwards"
         } else if !self.monitor_execution {
             "none, or monitor_execution = true: without claims no record has a request to cancel \
-             its run"
+             its run, or a queue"
         } else if self.catch_up.is_some() {
             "none, or no catch_up: a job with catch_up notes no fires, and runs each of them by \
              itself"
@@ -690,7 +702,7 @@ mod tests {
     #[test]
     fn invalid_fields_are_rejected_by_name() {
         type Change = fn(&mut JobConfig);
-        let rows: [(&str, Change, Option<&str>); 35] = [
+        let rows: [(&str, Change, Option<&str>); 39] = [
             (
                 "placement with static sharding",
                 |c| {
@@ -763,6 +775,17 @@ mod tests {
             ),
             ("overlap", |c| c.overlap = Some(Overlap::Cancel), None),
             (
+                "a queue with catch-up",
+                |c| {
+                    c.overlap = Some(Overlap::Queue(1));
+                    c.catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
+                },
+                Some("overlap"),
+            ),
+            ("an empty queue", |c| c.overlap = Some(Overlap::Queue(0)), Some("overlap")),
+            ("a long queue", |c| c.overlap = Some(Overlap::Queue(101)), Some("overlap")),
+            ("the longest queue", |c| c.overlap = Some(Overlap::Queue(100)), None),
+            (
                 "a limit without claims",
                 |c| (c.cluster_concurrency, c.monitor_execution) = (Some(1), false),
                 Some("cluster_concurrency"),
@@ -822,7 +845,7 @@ mod tests {
     #[test]
     fn values_that_java_does_not_know_are_invalid_with_a_java_class() {
         type Change = fn(&mut JobConfig);
-        let rows: [(Change, &str); 11] = [
+        let rows: [(Change, &str); 12] = [
             (|c| c.placement = PlacementRules::parse("require a=b").unwrap(), "placement"),
             (|c| c.cron = Some("@every 90s".into()), "cron"),
             (|c| c.cron = Some("@at 2026-12-24T09:00:00".into()), "cron"),
@@ -834,6 +857,7 @@ mod tests {
             (|c| c.cluster_concurrency = Some(2), "cluster_concurrency"),
             (|c| c.start_rate = StartRate::parse("1 in 1s"), "start_rate"),
             (|c| c.overlap = Some(Overlap::Cancel), "overlap"),
+            (|c| c.overlap = Some(Overlap::Queue(2)), "overlap"),
         ];
         for dialect in [Dialect::V2, Dialect::V3] {
             for (change, field) in rows {

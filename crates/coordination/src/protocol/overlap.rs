@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Maximum number of fires that wait in the queue of an item.
+pub const MAX_QUEUED_FIRES: u32 = 100;
+
 /// Handling of a fire that meets an unfinished run of its item, beyond a note of the fire.
 ///
 /// Without one, the field `misfire` alone decides.
@@ -11,7 +14,9 @@ use std::fmt;
 /// use coordination::Overlap;
 ///
 /// assert_eq!(Overlap::parse("cancel"), Some(Overlap::Cancel));
-/// assert_eq!(Overlap::Cancel.to_string(), "cancel");
+/// assert_eq!(Overlap::parse("queue 10"), Some(Overlap::Queue(10)));
+/// assert_eq!(Overlap::Queue(10).to_string(), "queue 10");
+/// assert_eq!(Overlap::parse("queue 0"), None);
 /// assert_eq!(Overlap::parse("stop"), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,16 +25,30 @@ pub enum Overlap {
     /// The fire is noted, and the cancellation of the run is requested. Runs that an operator
     /// requested, and runs that stand for noted fires, continue.
     Cancel,
+    /// The fire waits for a run of its own, after the fires that wait already. At most this number
+    /// of fires wait for an item, from 1 to [`MAX_QUEUED_FIRES`].
+    Queue(u32),
 }
 
 impl Overlap {
     /// Description of valid texts.
-    pub const VALID: &'static str = "cancel, or none: misfire alone decides";
+    pub const VALID: &'static str = "cancel, queue 1 to queue 100, or none: misfire alone decides";
 
     /// Parses a text. `None` for texts without a meaning.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        (text == "cancel").then_some(Self::Cancel)
+        if text == "cancel" {
+            return Some(Self::Cancel);
+        }
+        let max = text.strip_prefix("queue ")?.trim().parse().ok()?;
+        Some(Self::Queue(max)).filter(|queue| queue.is_valid())
+    }
+
+    pub(crate) fn is_valid(self) -> bool {
+        match self {
+            Self::Cancel => true,
+            Self::Queue(max) => (1..=MAX_QUEUED_FIRES).contains(&max),
+        }
     }
 }
 
@@ -38,6 +57,7 @@ impl fmt::Display for Overlap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancel => f.write_str("cancel"),
+            Self::Queue(max) => write!(f, "queue {max}"),
         }
     }
 }

@@ -230,9 +230,16 @@ fn overlap_is_stored_in_both_dialects() {
         assert!(document.contains(stored), "{document}");
         let read = coordination::decode_config(document.as_bytes()).unwrap();
         assert_eq!(read.overlap, config.overlap, "{document}");
-        let wrong = document.replace("cancel", "stop");
-        let error = coordination::decode_config(wrong.as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("\"stop\"") && error.contains("cancel, or none"), "{error}");
+        config.overlap = Some(coordination::Overlap::Queue(7));
+        let queue = coordination::encode_config(&config);
+        assert_eq!(queue, document.replace("cancel", "queue 7"));
+        assert_eq!(coordination::decode_config(queue.as_bytes()).unwrap().overlap, config.overlap);
+        for wrong in ["stop", "queue 0", "queue 101", "queue"] {
+            let text = document.replace("cancel", wrong);
+            let error = coordination::decode_config(text.as_bytes()).unwrap_err().to_string();
+            let names = error.contains(&format!("{wrong:?}"));
+            assert!(names && error.contains("cancel, queue 1 to queue 100, or none"), "{error}");
+        }
     }
 }
 

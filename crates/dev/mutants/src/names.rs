@@ -769,4 +769,18 @@ mutants! {
     ManualRunCancelled,
     /// A fire replaces the request by which an operator cancelled the run.
     CancelRequestReplaced,
+    /// A fire joins a queue that is full.
+    QueueUnbounded,
+    /// One run stands for all queued fires.
+    QueueMerged,
+    /// A due fire is claimed before the queued ones.
+    QueueOvertaken,
+    /// Fires that wait in the queue run by themselves in a job that has no queue any more.
+    QueueOutlivesPolicy,
+    /// No fire joins the queue of an idle item.
+    IdleQueueClosed,
+    /// A disabled item queues a fire instead of skipping it.
+    DisabledFireQueued,
+    /// A fire that met a full queue is reported without that reason.
+    FullQueueUnnamed,
 }

@@ -3080,6 +3080,66 @@ pub const MUTANTS: &[Row] = &[
             "duty::misfire::tests::fire_that_meets_busy_item_is_noted_and_run_later",
         )),
     },
+    Row {
+        mutant: M::QueueUnbounded,
+        properties: &["S22"],
+        story: "a queue grows beyond the bound of the job",
+        watcher: ByStory(test_in(
+            "tests/queues.rs",
+            "fire_that_meets_a_full_queue_is_skipped_with_that_reason",
+        )),
+    },
+    Row {
+        mutant: M::QueueMerged,
+        properties: &["S22"],
+        story: "a fire of a job that queues gets no run of its own",
+        watcher: ByStory(test_in(
+            "tests/queues.rs",
+            "each_fire_that_meets_a_run_gets_a_run_of_its_own_oldest_first",
+        )),
+    },
+    Row {
+        mutant: M::QueueOvertaken,
+        properties: &["S22"],
+        story: "a later fire runs before queued ones, and stands for them",
+        watcher: ByStory(test_in(
+            "src/duty/claim.rs",
+            "duty::claim::tests::claim_waits_behind_queued_fires",
+        )),
+    },
+    Row {
+        mutant: M::QueueOutlivesPolicy,
+        properties: &["S22"],
+        story: "the queue goes on after an operator has switched it off",
+        watcher: ByStory(test_in("tests/queues.rs", "queue_without_its_policy_runs_as_one")),
+    },
+    Row {
+        mutant: M::IdleQueueClosed,
+        properties: &["S3"],
+        story: "a fire is skipped although the queue has room",
+        watcher: ByStory(test_in(
+            "src/duty/misfire.rs",
+            "duty::misfire::tests::fire_that_meets_busy_item_is_noted_and_run_later",
+        )),
+    },
+    Row {
+        mutant: M::DisabledFireQueued,
+        properties: &["S10"],
+        story: "a fire at which the item was disabled runs later",
+        watcher: ByStory(test_in(
+            "src/duty/misfire.rs",
+            "duty::misfire::tests::fire_that_meets_busy_item_is_noted_and_run_later",
+        )),
+    },
+    Row {
+        mutant: M::FullQueueUnnamed,
+        properties: &["S3"],
+        story: "a skipped fire is reported without its reason",
+        watcher: ByStory(test_in(
+            "tests/queues.rs",
+            "fire_that_meets_a_full_queue_is_skipped_with_that_reason",
+        )),
+    },
 ];
 
 /// Returns a test by its file and its name.

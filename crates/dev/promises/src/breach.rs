@@ -69,6 +69,9 @@ pub enum Breach {
     /// S21: a run went on beside a later fire although the job cancels overlaps, or was cancelled
     /// for a fire that it does not yield to.
     Overlap,
+    /// S22: a queued fire was lost, overtaken or merged into another run, or more fires were queued
+    /// than the job says.
+    Queue,
     /// S9: in a quiescent state the assignment does not match the instances and the configuration.
     NotAssigned,
     /// S3: in a quiescent state a fire is not accounted for.
@@ -89,7 +92,7 @@ pub enum Breach {
 
 impl Breach {
     /// All properties, with their ids and sentences.
-    pub const ALL: [(Self, &'static str); 30] = [
+    pub const ALL: [(Self, &'static str); 31] = [
         (Self::Claims, "S1 tokens order the claims of an item totally"),
         (Self::StartedTwice, "S1 a run starts once"),
         (Self::FireAgain, "S1a no fire is claimed twice"),
@@ -115,6 +118,7 @@ impl Breach {
         (Self::Limit, "S17 no more runs at the same time than the limit of the job"),
         (Self::Backfill, "S19 each item gets each fire of a backfill once and in order"),
         (Self::Overlap, "S21 a fire ends the run that it meets, in a job that says so alone"),
+        (Self::Queue, "S22 queued fires run one by one, oldest first, within the job's bound"),
         (Self::NotAssigned, "S9 the assignment converges"),
         (Self::NotAccounted, "S3 every fire is eventually accounted for"),
         (Self::NoLeader, "L3 an available instance eventually leads"),

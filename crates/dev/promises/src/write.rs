@@ -120,6 +120,7 @@ impl Write<'_> {
         self.breach_of_run(change, old, new)
             .or_else(|| breach_of_cancellation(item, old, new))
             .or_else(|| self.breach_of_overlap(item, old, new))
+            .or_else(|| self.breach_of_queue(item, old, new))
             .or_else(|| breach_of_gift(self.view, item, old, new))
             .or_else(|| breach_of_waiting(self.view, change, old, new))
     }
@@ -199,7 +200,8 @@ impl Write<'_> {
             return Some((Breach::Disabled, "was claimed although it is disabled"));
         }
         // Later fires of a disabled item are skipped while noted fires wait.
-        let is_noted = old.misfire.is_some_and(|noted| noted.last == run.fire);
+        let is_first = old.queued.first() == Some(&run.fire);
+        let is_noted = is_first || old.misfire.is_some_and(|noted| noted.last == run.fire);
         let is_later = old.last_fire < Some(run.fire);
         let is_new = match run.source {
             RunSource::Manual | RunSource::Backfill => change.answered().is_some(),
@@ -210,8 +212,8 @@ impl Write<'_> {
         if !is_new {
             return Some((Breach::FireAgain, "was claimed for a fire that it has settled"));
         }
-        // The run of a later fire stands for the noted fires, too.
-        let leaves_noted = run.is_scheduled() && new.misfire.is_some();
+        // The run of a later fire stands for the noted fires, too, except for queued ones.
+        let leaves_noted = run.is_scheduled() && new.misfire.is_some() && !is_first;
         leaves_noted.then_some((Breach::FireAgain, "was claimed past fires that stay noted"))
     }
 
@@ -291,6 +293,41 @@ impl Write<'_> {
         let text =
             format!("the run of item {item} {text}: {} became {}", old.summary(), new.summary());
         Some(Finding::new(Breach::Overlap, text))
+    }
+
+    /// Judges S22: the queue of an item grows at its end and shrinks at its beginning, by the run
+    /// of the first fire alone, and it has the bound of the job.
+    fn breach_of_queue(&self, item: ShardingItem, old: &Ledger, new: &Ledger) -> Option<Finding> {
+        self.writer?;
+        let ConfigState::Valid(config) = self.view.config_state() else { return None };
+        let limit = config.value.queue_limit().unwrap_or(0);
+        let is_too_long = || !new.queued.is_empty() && new.is_queue_full(limit + 1);
+        let begins = old.is_idle() && new.running().is_some_and(Run::is_scheduled);
+        let text = match new.queued.strip_prefix(&old.queued[..]) {
+            Some([]) if begins && limit > 0 && !old.queued.is_empty() => "a run left it as it was",
+            Some([]) => return None,
+            Some([_]) if begins => "a run began with a fire that was not queued",
+            Some([_]) if is_too_long() => "it is longer than the job says",
+            Some([_]) => return None,
+            Some(_) => "several fires came at once",
+            None if new.state == LedgerState::Retired => return None,
+            None if limit == 0 => return None,
+            None => {
+                let (first, later) = old.queued.split_first()?;
+                let run = new.running().filter(|_| begins);
+                let is_first = run.is_some_and(|run| run.fire == *first && run.merged.is_none());
+                if is_first && new.queued == later {
+                    return None;
+                }
+                "its fires did not leave it one by one, oldest first"
+            }
+        };
+        let text = format!(
+            "the queue of item {item} has a limit of {limit}, and {text}: {} became {}",
+            old.summary(),
+            new.summary()
+        );
+        Some(Finding::new(Breach::Queue, text))
     }
 
     /// Returns true if fires without a note may run as misfires.
@@ -403,7 +440,11 @@ fn breach_of_waiting(
         return Some(Finding::new(Breach::Dropped, text));
     }
     let noted = old.misfire.filter(|_| new.misfire.is_none())?;
-    let merged = change.begun().and_then(|run| run.merged);
+    let begun = change.begun();
+    if begun.is_some_and(|run| old.queued == [run.fire]) {
+        return None;
+    }
+    let merged = begun.and_then(|run| run.merged);
     if merged.is_some_and(|merged| merged.first <= noted.first && noted.last <= merged.last) {
         return None;
     }

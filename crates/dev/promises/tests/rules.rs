@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use coordination::internals::{RUST_MARK, encode_ledger};
 use coordination::{
-    Claimant, FireTime, JobConfig, JobName, JobView, Layout, Ledger, LedgerState, ManualRequest,
-    NodeKind, Outcome, Run, RunKind, RunSource, ServerIp, encode_config,
+    Claimant, FireRange, FireTime, JobConfig, JobName, JobView, Layout, Ledger, LedgerState,
+    ManualRequest, NodeKind, Outcome, Overlap, Run, RunKind, RunSource, ServerIp, encode_config,
 };
 use promises::{
     Breach, Finding, ItemChange, Leadership, Write, breach_of_election, breach_of_expiry,
@@ -38,6 +38,10 @@ fn server(id: &str) -> ServerIp {
 
 fn config() -> JobConfig {
     JobConfig::new(JobName::new("job").expect("the name is valid"), 1)
+}
+
+fn queueing_config() -> String {
+    encode_config(&config().with(|it| it.overlap = Some(Overlap::Queue(2))))
 }
 
 /// Returns an assignment for a number of items, with the names and values of `rest`.
@@ -272,6 +276,28 @@ fn fire_is_claimed_once() {
     assert_eq!(breach(&idle(), &not_noted), Some(Breach::FireAgain));
     assert_eq!(breach(&noted(), &past_noted), Some(Breach::FireAgain));
     assert_eq!(breach(&idle(), &lowered), Some(Breach::FireAgain));
+}
+
+#[test]
+fn queued_fires_run_one_by_one_within_the_limit() {
+    let job = Job::settled().with(NodeKind::Config, queueing_config());
+    let breach = |old: &Ledger, new: &Ledger| job.judge_record(old, new, MEMBER);
+    let queue = |it: &Ledger, fire: i64| it.queue(FireTime(fire), None, 9).expect("it is busy");
+    let (one, two) = (queue(&running(), 3_000), queue(&queue(&running(), 3_000), 4_000));
+    let ended = two.complete(Outcome::Succeeded, 5_000).expect("the item is running");
+    let first = ended.run_queued(&by(MEMBER), None).expect("fires are queued");
+    assert_eq!(breach(&running(), &one), None);
+    assert_eq!(breach(&one, &two), None);
+    assert_eq!(breach(&two, &ended), None);
+    assert_eq!(breach(&ended, &first), None);
+    assert_eq!(breach(&two, &queue(&two, 5_000)), Some(Breach::Queue), "longer than the limit");
+    let merged = ended.replay(&by(MEMBER), None).expect("fires are queued");
+    assert_eq!(breach(&ended, &merged), Some(Breach::Queue), "one run for all");
+    let last = FireRange { first: FireTime(4_000), last: FireTime(4_000), count: 1 };
+    let without = Ledger { misfire: Some(last), queued: vec![last.last], ..two.clone() };
+    assert_eq!(breach(&two, &without), Some(Breach::Queue), "the first one is lost");
+    let unqueued = Job::settled().judge_record(&running(), &one, MEMBER);
+    assert_eq!(unqueued, Some(Breach::Queue), "the job has no queue");
 }
 
 #[test]

@@ -247,6 +247,49 @@ fn properties_hold_when_fires_cancel_runs() {
     assert!(cancelled > 1_000 && misfires > 1_000 && failovers > 30 && changes > 50, "{seen:?}");
 }
 
+/// Returns the script of a seed in which fires queue behind the runs that they meet, and operators
+/// change the length of the queue, or replace it by cancellations.
+fn queue_script(seed: u64) -> Script {
+    let mut script = overlap_script(seed);
+    let job = &mut script.profile.job;
+    (job.cancel_overlaps, job.queue) =
+        (false, [1, 2, 3, 8][usize::try_from(seed % 4).expect("below four")]);
+    // A limit lets idle items wait with their queues.
+    job.cluster_concurrency = if seed.is_multiple_of(3) { 2 } else { 0 };
+    script.profile.work.hang = 0;
+    let mut n = seed;
+    for timed in &mut script.acts {
+        if let Act::Configure { change: change @ Change::CancelOverlaps(_) } = &mut timed.act {
+            n += 1;
+            *change = match n % 5 {
+                0 => Change::CancelOverlaps(true),
+                1 => Change::CancelOverlaps(false),
+                2 => Change::Queue(0),
+                3 => Change::Queue(1),
+                _ => Change::Queue(4),
+            };
+        }
+    }
+    script
+}
+
+/// Fires queue behind runs beside all faults, cancellations, backfills and limits.
+#[test]
+fn properties_hold_when_fires_queue() {
+    let (mut misfires, mut full, mut failovers, mut changes) = (0, 0, 0, 0);
+    for seed in 0..400 {
+        let script = queue_script(seed);
+        let report = run(&script, Judge::Full, Keep { trace: false, history: false });
+        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
+        misfires += report.coverage.of("misfire");
+        full += report.coverage.of("queue_full");
+        failovers += report.coverage.of("failover");
+        changes += report.coverage.of("config_queue");
+    }
+    let seen = (misfires, full, failovers, changes);
+    assert!(misfires > 2_000 && full > 200 && failovers > 30 && changes > 30, "{seen:?}");
+}
+
 /// Plays every seed and script that once found a fault.
 #[test]
 fn corpus_finds_no_violation() {

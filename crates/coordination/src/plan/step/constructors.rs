@@ -236,7 +236,7 @@ impl Step {
 
     /// Replaces the item's record. `expect` is `None` for a new item.
     pub fn set_ledger(item: ShardingItem, expect: Option<Version>, ledger: Ledger) -> Self {
-        Self::set(NodeKind::Ledger(item), expect, Data::Ledger(ledger))
+        Self::set(NodeKind::Ledger(item), expect, Data::Ledger(Box::new(ledger)))
     }
 
     /// Marks the item as running, as long as the session lives.

@@ -60,7 +60,7 @@ pub enum Data {
     /// The record of the assignment.
     Assignment(AssignmentRecord),
     /// The record of an item.
-    Ledger(Ledger),
+    Ledger(Box<Ledger>),
     /// An operator's request to run.
     Request(TriggerRecord),
     /// The last calls of once-per-cluster callbacks.
@@ -119,7 +119,7 @@ impl Step {
     /// Returns the item and the record that the step writes.
     pub(crate) fn ledger(&self) -> Option<(ShardingItem, &Ledger)> {
         match (&self.node, self.data()) {
-            (NodeKind::Ledger(item), Some(Data::Ledger(ledger))) => Some((*item, ledger)),
+            (NodeKind::Ledger(item), Some(Data::Ledger(ledger))) => Some((*item, &**ledger)),
             _ => None,
         }
     }

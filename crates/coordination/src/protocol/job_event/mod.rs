@@ -149,7 +149,8 @@ pub enum JobEvent {
         /// Fencing token of the run.
         token: FencingToken,
     },
-    /// A fire met the busy item.
+    /// A fire met the busy item, and waits: in a job with `overlap = queue` for a run of its own,
+    /// else for one run of all noted fires.
     MisfireNoted {
         /// The item.
         item: ShardingItem,

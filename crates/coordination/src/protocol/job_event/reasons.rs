@@ -50,6 +50,9 @@ pub enum MissReason {
     RegistryUnreachable(Outage),
     /// The item was busy, and the job does not replay misfires.
     StillRunning,
+    /// The item was busy, and as many fires as the job's `overlap` allows were queued behind its
+    /// run until the next fire came.
+    QueueFull,
     /// The item is disabled.
     ItemDisabled,
     /// The job has fewer items now.
@@ -74,6 +77,7 @@ impl fmt::Display for MissReason {
                 return write!(f, "the registry could not be reached {outage}");
             }
             Self::StillRunning => "the item was still running",
+            Self::QueueFull => "the queue of the item was full",
             Self::ItemDisabled => "the item is disabled",
             Self::ItemRetired => "the item is retired",
             Self::ParameterNotCarried => {

@@ -15,7 +15,7 @@ impl Ledger {
         // The run stands for the noted misfires, too: they need no run of their own.
         let merged = self.misfire.map(|range| FireRange::extended_by(Some(range), fire));
         let run = Run { merged, ..Run::scheduled(by.holder.clone(), RunSource::Normal, fire) };
-        Some(Self { misfire: None, ..self.with_run(by, run).with_last_fire(fire, next) })
+        Some(self.with_run(by, run).without_noted().with_last_fire(fire, next))
     }
 
     /// Idle → running for one scheduled fire that no instance ran in its time. Later fires get runs
@@ -41,17 +41,28 @@ impl Ledger {
         }
         let first = Run::scheduled(by.holder.clone(), RunSource::Misfire, range.last);
         let run = Run { merged: Some(range), ..first };
-        let claimed = Self { misfire: None, ..self.with_run(by, run) };
-        if self.last_fire >= Some(range.last) {
-            return Some(claimed);
+        let claimed = self.with_run(by, run).without_noted();
+        Some(claimed.with_replayed(self, range.last, next))
+    }
+
+    /// Sets the last fire to a noted one that a run stands for now, unless `before` has a later
+    /// one. `next` is the next fire in the schedule after it.
+    pub(super) fn with_replayed(
+        self,
+        before: &Self,
+        fire: FireTime,
+        next: Option<FireTime>,
+    ) -> Self {
+        if before.last_fire >= Some(fire) {
+            return self;
         }
         // The record that noted the last misfire already contains the fire after it.
-        let Self { next_fire, next_config, .. } = claimed.clone();
-        let settled = claimed.with_last_fire(range.last, next);
-        Some(match self.next_owed().0 {
+        let Self { next_fire, next_config, .. } = self;
+        let settled = self.with_last_fire(fire, next);
+        match before.next_owed().0 {
             Some(_) => Self { next_fire, next_config, ..settled },
             None => settled,
-        })
+        }
     }
 
     /// Idle → running for a manual request. The last fire of the schedule does not change.
@@ -101,12 +112,12 @@ impl Ledger {
         }
     }
 
-    fn is_claimable(&self) -> bool {
+    pub(super) fn is_claimable(&self) -> bool {
         self.is_idle() && !self.disabled
     }
 
     /// Running with the next fencing token.
-    fn with_run(&self, by: &Claimant, run: Run) -> Self {
+    pub(super) fn with_run(&self, by: &Claimant, run: Run) -> Self {
         let run = Run { permit: None, ..run };
         // `config` changes here: the version of `next_fire` is stored on its own if it differs.
         let (_, config_of_next) = self.next_owed();

@@ -25,7 +25,10 @@ impl Ledger {
     /// Returns true if a fire is noted as a misfire and has not run yet.
     #[must_use]
     pub fn has_noted(&self, fire: FireTime) -> bool {
-        self.misfire.is_some_and(|range| range.has(fire))
+        if self.queued.is_empty() {
+            return self.misfire.is_some_and(|range| range.has(fire));
+        }
+        self.queued.contains(&fire)
     }
 
     /// Returns the last settled fire.
@@ -79,15 +82,16 @@ impl Ledger {
         self
     }
 
-    /// Busy → busy: a scheduled fire met the run and waits. `next` is the next fire in the
-    /// schedule.
+    /// Busy → busy: a scheduled fire met the run and waits. One run will stand for all noted fires,
+    /// and for fires that were queued before. `next` is the next fire in the schedule.
     #[must_use]
     pub fn note_misfire(&self, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
         if !self.is_busy() || self.has_settled(fire) {
             return None;
         }
         let misfire = Some(FireRange::extended_by(self.misfire, fire));
-        Some(Self { misfire, next_fire: next, next_config: None, ..self.clone() })
+        let noted = Self { misfire, ..self.clone().without_noted() };
+        Some(Self { next_fire: next, next_config: None, ..noted })
     }
 
     /// Idle → idle: by the mark of a Java instance, which writes no records, fires up to this one
@@ -114,7 +118,7 @@ impl Ledger {
     #[must_use]
     pub(crate) fn handed_back(&self, fire: FireTime) -> Option<Self> {
         let new = self.is_idle() && self.last_fire < Some(fire);
-        new.then(|| Self { misfire: None, ..self.clone().with_last_fire(fire, None) })
+        new.then(|| self.clone().without_noted().with_last_fire(fire, None))
     }
 
     /// Idle or retired → the same, with nothing settled after `present`, the last scheduled fire
@@ -129,6 +133,8 @@ impl Ledger {
         }
         // Later misfires come from the wrong clock, too: they are dropped or cut.
         let noted = self.misfire.filter(|range| range.first <= present);
+        let queued: Vec<_> = self.queued.iter().copied().filter(|at| *at <= present).collect();
+        let cut = noted.map(|range| FireRange { last: range.last.min(present), ..range });
         let is_lowered = self.last_fire > Some(present);
         let gaps = self.gaps.iter().filter_map(|gap| gap.ended_by(present));
         Some(Self {
@@ -136,7 +142,8 @@ impl Ledger {
             previous_fire: self.previous_fire.filter(|fire| *fire < present),
             next_fire: None,
             next_config: None,
-            misfire: noted.map(|range| FireRange { last: range.last.min(present), ..range }),
+            misfire: FireRange::of(&queued).or(cut),
+            queued,
             gaps: gaps.collect(),
             // The item was disabled at the later fire, but perhaps not at `present`.
             outcome: self.outcome.filter(|of| *of != Outcome::Disabled || !is_lowered),

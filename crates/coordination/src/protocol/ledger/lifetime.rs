@@ -14,7 +14,8 @@ impl Ledger {
     #[must_use]
     pub fn retire(&self) -> Option<Self> {
         let state = LedgerState::Retired;
-        self.is_idle().then(|| Self { state, misfire: None, request: None, ..self.clone() })
+        let dropped = || self.clone().without_noted();
+        self.is_idle().then(|| Self { state, request: None, ..dropped() })
     }
 
     /// Retired → idle: the job has more items again. The item does not owe fires up to `settled`.

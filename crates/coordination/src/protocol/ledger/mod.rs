@@ -10,6 +10,7 @@ mod claims;
 mod endings;
 mod fires;
 mod lifetime;
+mod queue;
 mod record;
 mod requests;
 mod run;

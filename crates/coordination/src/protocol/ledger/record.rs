@@ -10,6 +10,9 @@ use crate::{
     CancelRequest, FailureReason, FencingToken, FireTime, Gap, RequestParameter, UnknownFields,
 };
 
+/// Size of a queued fire in the record's document, in bytes: 13 digits and a comma.
+const QUEUED_BYTES: usize = 14;
+
 /// State of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LedgerState {
@@ -66,8 +69,11 @@ pub struct Ledger {
     pub token: FencingToken,
     /// Registry version of the configuration that the last claim checked.
     pub config: Option<Version>,
-    /// Fires that met the busy item and wait for one run.
+    /// Fires that met the busy item and wait: for one run, or for a run each if they are `queued`.
     pub misfire: Option<FireRange>,
+    /// The fires of `misfire`, ascending, if each of them gets a run of its own. Empty if one run
+    /// stands for all of them.
+    pub queued: Vec<FireTime>,
     /// Manual request that waits for a run.
     pub request: Option<ManualRequest>,
     /// Last fire of a backfill that the item got. It stays after the run, so that no leader gives
@@ -106,6 +112,7 @@ impl Ledger {
             token: FencingToken(0),
             config: None,
             misfire: None,
+            queued: Vec::new(),
             request: None,
             backfilled: None,
             cancel: None,
@@ -164,15 +171,16 @@ impl Ledger {
         self.token == token && self.is_running_on(holder)
     }
 
-    /// Returns the maximum size of parameters, cancel requests, failure reasons and unknown fields
-    /// in the record's document, in bytes.
+    /// Returns the maximum size of parameters, cancel requests, failure reasons, queued fires and
+    /// unknown fields in the record's document, in bytes.
     pub(crate) fn parameter_bytes(&self) -> usize {
         let of_run = self.run().and_then(|run| run.parameter.as_ref());
         let of_request = self.request.as_ref().and_then(|request| request.parameter.as_ref());
         let failure = self.failure.as_ref().map_or(0, FailureReason::json_bytes);
         let cancel = self.cancel.as_deref().map_or(0, CancelRequest::json_bytes);
+        let queued = self.queued.len() * QUEUED_BYTES;
         let parameters = of_run.into_iter().chain(of_request).map(RequestParameter::json_bytes);
-        parameters.sum::<usize>() + cancel + failure + self.unknown.json_bytes()
+        parameters.sum::<usize>() + cancel + failure + queued + self.unknown.json_bytes()
     }
 
     /// Returns the record without the times at which its run began and ended.
@@ -200,7 +208,8 @@ impl Ledger {
             LedgerState::Retired => "retired".to_owned(),
         };
         if let Some(FireRange { first, last, count }) = self.misfire {
-            text.push_str(&format!(", misfired {}..={} ({count})", first.0, last.0));
+            let word = if self.queued.is_empty() { "misfired" } else { "queued" };
+            text.push_str(&format!(", {word} {}..={} ({count})", first.0, last.0));
         }
         if let Some(request) = &self.request {
             text.push_str(&format!(", asked for at {}", request.at.0));

@@ -12,8 +12,8 @@ use crate::{FireTime, RequestParameter};
 pub enum RunSource {
     /// A scheduled fire.
     Normal,
-    /// Fires that did not run in their time: all noted misfires at once, or one missed fire of a
-    /// job that catches up.
+    /// Fires that did not run in their time: all noted misfires at once, one queued fire, or one
+    /// missed fire of a job that catches up.
     Misfire,
     /// A takeover of an orphaned run.
     Failover,
@@ -125,6 +125,12 @@ pub struct FireRange {
 impl FireRange {
     pub(super) fn has(self, fire: FireTime) -> bool {
         (self.first..=self.last).contains(&fire)
+    }
+
+    /// Returns the range of these fires, which ascend. `None` if there are none.
+    pub(crate) fn of(fires: &[FireTime]) -> Option<Self> {
+        let (first, last) = (*fires.first()?, *fires.last()?);
+        Some(Self { first, last, count: u32::try_from(fires.len()).unwrap_or(u32::MAX) })
     }
 
     pub(super) fn extended_by(range: Option<Self>, fire: FireTime) -> Self {

@@ -222,6 +222,66 @@ fn misfires_are_merged_and_replayed_once_as_a_range() {
     assert_eq!((replay.last_fire, replay.misfire), (Some(FireTime(400)), None));
 }
 
+#[test]
+fn queued_fires_run_one_by_one_and_oldest_first() {
+    let queue = |it: &Ledger, fire: i64| it.queue(FireTime(fire), Some(FireTime(fire + 100)), 2);
+    assert_eq!(queue(&idle(), 300), None, "no run and no queue: the fire can be claimed");
+    let one = queue(&running(), 300).unwrap();
+    assert_eq!(queue(&one, 300), None, "queued once");
+    let two = queue(&one, 400).unwrap();
+    assert_eq!((queue(&two, 500), two.is_queue_full(2)), (None, true));
+    assert!(two.has_noted(FireTime(300)) && !two.has_noted(FireTime(350)));
+    assert_eq!(two.misfire, FireRange::of(&[FireTime(300), FireTime(400)]));
+    let done = |it: &Ledger| it.complete(Outcome::Succeeded, 0).unwrap();
+    let first = done(&two).run_queued(&me(), None).unwrap();
+    let run = first.running().unwrap();
+    assert_eq!((run.fire, run.source, run.merged), (FireTime(300), RunSource::Misfire, None));
+    assert_eq!((first.last_fire, first.previous_fire), (Some(FireTime(300)), Some(FireTime(200))));
+    assert_eq!(first.next_owed().0, Some(FireTime(500)), "the fire after the queue");
+    let waits = done(&first);
+    let joined = queue(&waits, 500).unwrap();
+    assert_eq!(joined.queued, [FireTime(400), FireTime(500)], "an idle item has a queue, too");
+    let taken = first.orphan().and_then(|it| it.take_over(&other())).unwrap();
+    assert_eq!(taken.queued, [FireTime(400)], "a takeover keeps the queue");
+    let second = done(&taken).run_queued(&other(), None).unwrap();
+    assert_eq!((second.misfire, second.queued.len()), (None, 0));
+    assert_eq!(second.next_owed().0, Some(FireTime(500)));
+    assert_eq!(done(&second).run_queued(&me(), None), None);
+}
+
+#[test]
+fn queue_ends_as_one_run_or_without_a_run() {
+    let queued =
+        [300, 400].iter().fold(running(), |it, fire| it.queue(FireTime(*fire), None, 2).unwrap());
+    let idle = queued.complete(Outcome::Succeeded, 0).unwrap();
+    let range = FireRange::of(&[FireTime(300), FireTime(400)]);
+    let replayed = idle.replay(&me(), None).unwrap();
+    assert_eq!((replayed.run().unwrap().merged, replayed.queued.len()), (range, 0));
+    let claimed = idle.claim(&me(), FireTime(500), None).unwrap();
+    assert_eq!(
+        (claimed.run().unwrap().merged.map(|it| it.count), claimed.queued.len()),
+        (Some(3), 0)
+    );
+    let noted = queued.note_misfire(FireTime(500), None).unwrap();
+    assert_eq!((noted.misfire.map(|it| it.count), noted.queued.len()), (Some(3), 0));
+    let joined = noted.queue(FireTime(600), None, 9).unwrap();
+    assert_eq!((joined.misfire.map(|it| it.count), joined.queued.len()), (Some(4), 0));
+    let retired = idle.retire().unwrap();
+    assert_eq!((retired.misfire, retired.queued.len()), (None, 0));
+    let disabled = idle.with_disabled(true).unwrap();
+    assert_eq!(
+        (disabled.queue(FireTime(500), None, 9), disabled.run_queued(&me(), None)),
+        (None, None)
+    );
+    let cut = idle.settle_back(FireTime(350)).unwrap();
+    assert_eq!(
+        (cut.misfire, &*cut.queued),
+        (FireRange::of(&[FireTime(300)]), &[FireTime(300)][..])
+    );
+    let past = idle.settle_back(FireTime(250)).unwrap();
+    assert_eq!((past.misfire, past.queued.len()), (None, 0));
+}
+
 /// A disabled item can skip a later fire while noted misfires still wait.
 #[test]
 fn a_late_replay_does_not_lower_the_last_fire() {

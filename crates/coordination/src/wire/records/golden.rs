@@ -25,7 +25,7 @@ fn folder() -> PathBuf {
 /// The folders, one for each version that is read, the latest last.
 const VERSIONS: [&str; 2] = ["v0", "v1"];
 /// Records and fields that version 0 did not have.
-const ONLY_V1: [&str; 14] = [
+const ONLY_V1: [&str; 15] = [
     "audit-effect.json",
     "backfills.json",
     "former-configs.json",
@@ -34,6 +34,7 @@ const ONLY_V1: [&str; 14] = [
     "ledger-cancelled.json",
     "ledger-running-backfill.json",
     "ledger-running-permit.json",
+    "ledger-running-queued.json",
     "once-begun.json",
     "once-ended.json",
     "progress.json",
@@ -100,6 +101,12 @@ fn to_be_cancelled() -> Ledger {
     run.with_cancel_request(request).unwrap()
 }
 
+/// Returns a record with two fires that get a run each.
+fn queued() -> Ledger {
+    let one = scheduled_run().queue(FireTime(120_000), Some(FireTime(180_000)), 2).unwrap();
+    one.queue(FireTime(180_000), Some(FireTime(240_000)), 2).unwrap()
+}
+
 /// Returns the ledger records by the names of their files.
 fn ledgers() -> Vec<(&'static str, Ledger)> {
     let noted = scheduled_run().note_misfire(FireTime(120_000), Some(FireTime(180_000))).unwrap();
@@ -118,6 +125,7 @@ fn ledgers() -> Vec<(&'static str, Ledger)> {
         ("ledger-backfilled", backfilled()),
         ("ledger-running-backfill", backfilled().answer(&by(1)).unwrap()),
         ("ledger-running-permit", scheduled_run().with_permit(2)),
+        ("ledger-running-queued", queued()),
         ("ledger-takeover", taken_over(&scheduled_run())),
         ("ledger-takeover-manual", taken_over(&manual_run())),
         ("ledger-failed", failed.clone()),

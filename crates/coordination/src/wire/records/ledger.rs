@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sharding::InstanceId;
 
 use super::format::{FormatVersion, RecordError, from_json, to_json};
-use super::words::{GapDoc, KindDoc, OutcomeDoc, RangeDoc, SourceDoc, StateDoc};
+use super::words::{GapDoc, KindDoc, NotedDoc, OutcomeDoc, RangeDoc, SourceDoc, StateDoc};
 use super::{decode_parameter, decode_token, encode_parameter};
 use crate::{
     Backfilled, CancelRequest, FailureReason, FencingToken, FireTime, Ledger, LedgerState,
@@ -54,7 +54,7 @@ struct LedgerDoc {
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    misfire: Option<RangeDoc>,
+    misfire: Option<NotedDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<RequestDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,7 +174,7 @@ pub fn encode_ledger(ledger: &Ledger) -> String {
         disabled: ledger.disabled,
         began: ledger.began_ms,
         ended: ledger.ended_ms,
-        misfire: ledger.misfire.map(Into::into),
+        misfire: ledger.misfire.map(|range| NotedDoc::new(range, &ledger.queued)),
         outcome: ledger.outcome.map(Into::into),
         failure: ledger.failure.as_ref().map(ToString::to_string),
         unknown: ledger.unknown.clone(),
@@ -196,6 +196,7 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
     let token = decode_token(doc.token)?;
     let request = doc.request.map(decode_request).transpose()?;
     let cancel = doc.cancel.map(decode_cancel).transpose()?;
+    let (misfire, queued) = doc.misfire.map(NotedDoc::decode).transpose()?.unzip();
     Ok(named_as_cancelled(Ledger {
         state,
         last_fire: doc.last.map(FireTime),
@@ -213,7 +214,8 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
         began_ms: doc.began,
         ended_ms: doc.ended,
         token,
-        misfire: doc.misfire.map(Into::into),
+        misfire,
+        queued: queued.unwrap_or_default(),
         outcome: doc.outcome.map(Into::into),
         failure: doc.failure.as_deref().and_then(FailureReason::new),
         unknown: doc.unknown,
@@ -450,6 +452,26 @@ mod tests {
             br#"{"v":1,"state":"running","holder":"a","fire":2000,"source":"NORMAL","token":2,"past_fire":1000}"#;
         let run = decode_ledger(of_earlier_version).unwrap().run().cloned().unwrap();
         assert_eq!((run.past_fire, run.source), (None, RunSource::Normal));
+    }
+
+    #[test]
+    fn queued_fires_round_trip_and_their_bytes_are_fixed() {
+        let running = &ledgers()[1];
+        let one = running.queue(FireTime(2_000), Some(FireTime(3_000)), 2).unwrap();
+        let two = one.queue(FireTime(3_000), Some(FireTime(4_000)), 2).unwrap();
+        let text = encode_ledger(&two);
+        let shown = r#""misfire":{"first":2000,"last":3000,"count":2,"each":[2000,3000]}"#;
+        assert!(text.contains(shown), "{text}");
+        assert_eq!(decode_ledger(text.as_bytes()).unwrap(), two);
+        assert!(two.parameter_bytes() >= "2000,3000".len(), "{text}");
+        // An earlier version drops the list when it writes the record.
+        let merged = decode_ledger(text.replace(r#","each":[2000,3000]"#, "").as_bytes()).unwrap();
+        assert_eq!(merged, Ledger { queued: Vec::new(), ..two });
+        for wrong in ["[2000]", "[3000,2000]", "[2000,2500,3000]", "[2000,4000]"] {
+            let text = text.replace("[2000,3000]", wrong);
+            let error = decode_ledger(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("valid are 2 ascending fires from 2000 to 3000"), "{error}");
+        }
     }
 
     fn kind_of(text: &str) -> RunKind {

@@ -106,6 +106,42 @@ pub(super) struct RangeDoc {
     pub(super) count: u32,
 }
 
+/// Noted fires. Earlier versions drop `each`, and run the fires as one.
+#[derive(Serialize, Deserialize)]
+pub(super) struct NotedDoc {
+    first: i64,
+    last: i64,
+    count: u32,
+    /// The fires, if each of them gets a run of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    each: Vec<i64>,
+}
+
+impl NotedDoc {
+    pub(super) fn new(range: FireRange, queued: &[FireTime]) -> Self {
+        let each = queued.iter().map(|fire| fire.0).collect();
+        Self { first: range.first.0, last: range.last.0, count: range.count, each }
+    }
+
+    /// Returns the range of the fires, and the queued ones.
+    ///
+    /// # Errors
+    /// The queued fires do not ascend, or are not those of the range.
+    pub(super) fn decode(self) -> Result<(FireRange, Vec<FireTime>), String> {
+        let Self { first, last, count, each } = self;
+        let range = RangeDoc { first, last, count }.into();
+        let queued: Vec<_> = each.into_iter().map(FireTime).collect();
+        let ascends = queued.is_sorted_by(|one, other| one < other);
+        if queued.is_empty() || (ascends && FireRange::of(&queued) == Some(range)) {
+            return Ok((range, queued));
+        }
+        let fires: Vec<_> = queued.iter().map(|fire| fire.0).collect();
+        Err(format!(
+            "misfire has each {fires:?}; valid are {count} ascending fires from {first} to {last}"
+        ))
+    }
+}
+
 impl From<FireRange> for RangeDoc {
     fn from(range: FireRange) -> Self {
         Self { first: range.first.0, last: range.last.0, count: range.count }

@@ -21,6 +21,13 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
+        from: r#"                (false, true) => MissReason::QueueFull,
+"#,
+        to: r#"                (false, true) if !mutant::is(Mutant::FullQueueUnnamed) => MissReason::QueueFull,
+                (false, true) => unclaimed,
+"#,
+    },
+    Site {
         from: r#"    if before.disabled {
 "#,
         to: r#"    let handed_on = request.parameter.is_none();

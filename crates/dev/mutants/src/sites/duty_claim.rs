@@ -25,6 +25,12 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
+        from: r#"        if is_queued(config, ledger) {
+"#,
+        to: r#"        if is_queued(config, ledger) && !mutant::is(Mutant::QueueOvertaken) {
+"#,
+    },
+    Site {
         from: r#"        if ledger.misfire.is_none()
 "#,
         to: r#"        if (ledger.misfire.is_none() || mutant::is(Mutant::CaughtUpBesideMisfires))

@@ -20,20 +20,36 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            Some(Overlap::Cancel) => noted.yielding_to(fire, cx.now.wall_ms),
-            None => noted,
+        from: r#"                Some(noted.yielding_to(fire, cx.now.wall_ms))
 "#,
-        to: r#"            Some(Overlap::Cancel) if !mutant::is(Mutant::OverlapNotCancelled) => {
-                noted.yielding_to(fire, cx.now.wall_ms)
-            }
-            Some(Overlap::Cancel) | None => noted,
+        to: r#"                if mutant::is(Mutant::OverlapNotCancelled) {
+                    return Some(noted);
+                }
+                Some(noted.yielding_to(fire, cx.now.wall_ms))
 "#,
     },
     Site {
-        from: r#"        let claimed_anyway = due.is_some_and(will_be_claimed);
+        from: r#"                let skips = ledger.is_idle() && own.view.is_disabled();
+"#,
+        to: r#"                let skips = ledger.is_idle()
+                    && own.view.is_disabled()
+                    && !mutant::is(Mutant::DisabledFireQueued);
+"#,
+    },
+    Site {
+        from: r#"    config.queue_limit().is_some() && !ledger.queued.is_empty()
+"#,
+        to: r#"    let queues = config.queue_limit().is_some() || mutant::is(Mutant::QueueOutlivesPolicy);
+    queues && !ledger.queued.is_empty() && !mutant::is(Mutant::QueueMerged)
+"#,
+    },
+    Site {
+        from: r#"        let claimed_anyway = !is_queued && due.is_some_and(will_be_claimed);
         if own.view.is_disabled() || claimed_anyway || !own.is_free(cx.local) {
 "#,
-        to: r#"        let claimed_anyway = due.is_some_and(will_be_claimed) && !mutant::is(Mutant::ReplayBesideDue);
+        to: r#"        let claimed_anyway = !is_queued
+            && due.is_some_and(will_be_claimed)
+            && !mutant::is(Mutant::ReplayBesideDue);
         let disabled = own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed);
         if disabled || claimed_anyway || !own.is_free(cx.local) {
 "#,

@@ -68,6 +68,7 @@ mod protocol_ledger_claims;
 mod protocol_ledger_endings;
 mod protocol_ledger_fires;
 mod protocol_ledger_lifetime;
+mod protocol_ledger_queue;
 mod protocol_ledger_record;
 mod protocol_ledger_requests;
 mod protocol_ledger_run;
@@ -165,6 +166,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/protocol/ledger/endings.rs", protocol_ledger_endings::SITES),
     ("crates/coordination/src/protocol/ledger/fires.rs", protocol_ledger_fires::SITES),
     ("crates/coordination/src/protocol/ledger/lifetime.rs", protocol_ledger_lifetime::SITES),
+    ("crates/coordination/src/protocol/ledger/queue.rs", protocol_ledger_queue::SITES),
     ("crates/coordination/src/protocol/ledger/record.rs", protocol_ledger_record::SITES),
     ("crates/coordination/src/protocol/ledger/requests.rs", protocol_ledger_requests::SITES),
     ("crates/coordination/src/protocol/ledger/run.rs", protocol_ledger_run::SITES),

@@ -84,7 +84,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 /// Returns the first noted fire of an item at this moment.
 fn noted_at(seen: &Seen<'_>, item: u32, mt: u64) -> Option<i64> {
     let last = seen.ledger_of(item).into_iter().rev().find(|change| change.mt <= mt)?;
-    last.after.misfire.map(|range| range.first)
+    last.after.misfire.as_ref().map(|range| range.first)
 }
 
 fn covers(seen: &Seen<'_>) -> Vec<String> {

@@ -59,7 +59,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     let last = [0, 1, 3].into_iter().flat_map(|item| seen.accounts(item)).map(|a| a.last).max();
     let noted = seen.ledger_of(2).into_iter().next_back().and_then(|change| change.after.misfire);
     let hangs = seen.accounts(2).last().map(|account| account.last);
-    let is_whole = noted.zip(hangs).zip(last).is_some_and(|((noted, hangs), last)| {
+    let is_whole = noted.as_ref().zip(hangs).zip(last).is_some_and(|((noted, hangs), last)| {
         let fires = (noted.last - noted.first) / seen.period_ms() + 1;
         noted.first == hangs + seen.period_ms()
             && noted.last >= last - seen.period_ms()

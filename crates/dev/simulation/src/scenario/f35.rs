@@ -115,7 +115,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         });
     }
     for request in requests(seen) {
-        let (item, noted) = (request.item, request.after.misfire.map(|noted| noted.last));
+        let (item, noted) = (request.item, request.after.misfire.as_ref().map(|noted| noted.last));
         let accounts = seen.accounts(item);
         let of_noted = accounts.iter().find(|account| {
             noted.is_some_and(|fire| account.first <= fire && fire <= account.last)

@@ -6,7 +6,7 @@
 //! table.
 //!
 //! In reading order: `stage`, `waits` (functions for scripts) · `history_queries`, `findings`
-//! (functions for expectations) · `f01` … `f36` · `judge`.
+//! (functions for expectations) · `f01` … `f37` · `judge`.
 
 mod findings;
 mod history_queries;
@@ -50,6 +50,7 @@ mod f33;
 mod f34;
 mod f35;
 mod f36;
+mod f37;
 
 use futures_util::future::BoxFuture;
 use testkit::harness::{
@@ -63,7 +64,7 @@ pub use stage::{ScenarioError, Stage};
 /// A fault scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Number of the scenario: `F01` to `F36`.
+    /// Number of the scenario: `F01` to `F37`.
     pub id: &'static str,
     /// The fault, in a few words.
     pub title: &'static str,
@@ -84,7 +85,7 @@ pub struct Scenario {
 }
 
 /// All scenarios, in order.
-pub const ALL: [Scenario; 36] = [
+pub const ALL: [Scenario; 37] = [
     f01::SCENARIO,
     f02::SCENARIO,
     f03::SCENARIO,
@@ -121,6 +122,7 @@ pub const ALL: [Scenario; 36] = [
     f34::SCENARIO,
     f35::SCENARIO,
     f36::SCENARIO,
+    f37::SCENARIO,
 ];
 
 /// Returns the scenario of this number, e.g. `F05`.
@@ -128,7 +130,7 @@ pub const ALL: [Scenario; 36] = [
 /// # Examples
 /// ```
 /// assert_eq!(simulation::scenario::find("F06").map(|scenario| scenario.id), Some("F06"));
-/// assert!(simulation::scenario::find("F37").is_none());
+/// assert!(simulation::scenario::find("F38").is_none());
 /// ```
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Scenario> {

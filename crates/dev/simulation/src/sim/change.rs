@@ -37,6 +37,8 @@ pub enum Change {
     Rate(u32),
     /// Cancellation of the runs that fires meet, on or off.
     CancelOverlaps(bool),
+    /// Maximum number of fires that queue behind a run; 0 is no queue.
+    Queue(u32),
     /// Placement rules; empty is none.
     Placement(String),
     /// No change: the configuration is written again, which repairs an invalid one.
@@ -60,6 +62,7 @@ impl Change {
             Self::Limit(_) => "config_limit",
             Self::Rate(_) => "config_rate",
             Self::CancelOverlaps(_) => "config_overlap",
+            Self::Queue(_) => "config_queue",
             Self::Placement(_) => "config_placement",
             Self::Nothing => "repair",
         }

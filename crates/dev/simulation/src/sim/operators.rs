@@ -118,6 +118,7 @@ impl World {
             Change::Limit(limit) => settings.cluster_concurrency = *limit,
             Change::Rate(max) => settings.starts = *max,
             Change::CancelOverlaps(on) => settings.cancel_overlaps = *on,
+            Change::Queue(max) => settings.queue = *max,
             Change::Placement(rules) => settings.placement.clone_from(rules),
             Change::Nothing => {}
         }

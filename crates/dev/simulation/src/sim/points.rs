@@ -132,6 +132,7 @@ fn profile(like_zookeeper: bool) -> Profile {
             cluster_concurrency: 0,
             starts: 0,
             cancel_overlaps: false,
+            queue: 0,
             placed: false,
             placement: String::new(),
             excluded_days: String::new(),

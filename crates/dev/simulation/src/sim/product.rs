@@ -207,10 +207,16 @@ pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
         let limit = Some(settings.cluster_concurrency).filter(|limit| *limit > 0);
         it.cluster_concurrency = limit.filter(|_| settings.monitor);
         let rate = StartRate { max: settings.starts, period_seconds: START_PERIOD_SECONDS };
-        // A job that catches up notes no fires. Earlier releases lose the request to cancel a run.
-        let cancels = settings.cancel_overlaps && !profile.mixed_releases;
+        // A job that catches up notes no fires. Earlier releases lose the request to cancel a run,
+        // and the queue.
         let notes = settings.misfire && settings.monitor && !settings.catch_up;
-        it.overlap = Some(Overlap::Cancel).filter(|_| cancels && notes && settings.after_s == 0);
+        let may_overlap = notes && settings.after_s == 0 && !profile.mixed_releases;
+        it.overlap = match (settings.cancel_overlaps, settings.queue) {
+            (true, _) => Some(Overlap::Cancel),
+            (false, 0) => None,
+            (false, max) => Some(Overlap::Queue(max)),
+        }
+        .filter(|_| may_overlap);
         it.start_rate = Some(rate).filter(|rate| rate.max > 0 && settings.monitor);
         it.placement = PlacementRules::parse(&settings.placement).expect("the rules are valid");
         if settings.server_ttl_s > 0 {

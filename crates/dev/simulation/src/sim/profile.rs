@@ -123,6 +123,10 @@ pub struct JobSettings {
     /// True if fires cancel the run that they meet. No seed draws it: a test does.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cancel_overlaps: bool,
+    /// Maximum number of fires that queue behind a run, unless fires cancel runs; 0 is no queue. No
+    /// seed draws one: a test does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queue: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -396,6 +400,7 @@ impl JobSettings {
             cluster_concurrency: 0,
             starts: 0,
             cancel_overlaps: false,
+            queue: 0,
             placed: false,
             placement: String::new(),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use checker::history::{Fact, ProcessEvent};
-use coordination::{Command, Coordinator, Event, JobEvent, Reply, RunSource};
+use coordination::{Command, Coordinator, Event, JobEvent, MissReason, Reply, RunSource};
 use reg_center::model::Model;
 use reg_center::{Change, Lifetime, SessionId, Txn};
 
@@ -296,6 +296,9 @@ impl World {
                 self.fail("view", format!("node {index} reports changes as missed: {nodes}"));
             }
             JobEvent::Missed { item, fire, reason } => {
+                if *reason == MissReason::QueueFull {
+                    self.coverage.count("queue_full");
+                }
                 let (item, fire, reason) = (item.map(|i| i.index()), fire.0, reason.to_string());
                 let job = product::JOB.to_owned();
                 self.record_with(index, || Fact::Missed { job, item, fire, reason });

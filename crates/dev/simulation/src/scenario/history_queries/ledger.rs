@@ -24,7 +24,7 @@ pub(crate) struct LedgerSeen {
     #[serde(default)]
     pub(crate) next: Option<i64>,
     #[serde(default)]
-    pub(crate) misfire: Option<RangeSeen>,
+    pub(crate) misfire: Option<NotedSeen>,
     #[serde(default)]
     pub(crate) gaps: Vec<GapSeen>,
     #[serde(default)]
@@ -65,6 +65,16 @@ pub(crate) struct RangeSeen {
     pub(crate) first: i64,
     pub(crate) last: i64,
     pub(crate) count: u32,
+}
+
+/// Fires that wait for one run, or for a run each if `each` names them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct NotedSeen {
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+    pub(crate) count: u32,
+    #[serde(default)]
+    pub(crate) each: Vec<i64>,
 }
 
 /// A committed change of an item's record.
@@ -121,6 +131,11 @@ impl LedgerSeen {
         self.cancel.is_some_and(|cancel| cancel.token == self.token)
     }
 
+    /// Returns the queued fires, ascending.
+    pub(crate) fn queued(&self) -> &[i64] {
+        self.misfire.as_ref().map_or(&[], |noted| &noted.each)
+    }
+
     pub(crate) fn has_source(&self, source: &str) -> bool {
         self.source.as_deref() == Some(source)
     }
@@ -163,7 +178,13 @@ impl Change {
             last: range.last,
             count: range.count,
             token: self.after.token,
-            next: self.after.next.filter(|next| *next > range.last),
+            // Queued fires come before the next one of the record.
+            next: self
+                .after
+                .queued()
+                .first()
+                .copied()
+                .or_else(|| self.after.next.filter(|next| *next > range.last)),
             is_misfire: self.after.has_source("MISFIRE"),
             gap_from: gap.map(|gap| gap.first),
         })
