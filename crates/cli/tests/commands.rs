@@ -572,7 +572,8 @@ async fn overlap_is_set_checked_and_explained() {
     let explained = world.ejob(&["explain", "overlap"]).await.done();
     assert!(explained.contains("overlap") && explained.contains("needs misfire"), "{explained}");
     for (fields, parts) in [
-        (&["overlap=stop"][..], ["overlap", "stop", "cancel, or none: misfire alone decides"]),
+        (&["overlap=stop"][..], ["overlap", "stop", "cancel, queue 1 to queue 100, or none"]),
+        (&["overlap=queue 101"][..], ["overlap", "queue 101", "queue 1 to queue 100"]),
         (
             &["overlap=cancel", "misfire=false"][..],
             ["overlap", "cancel", "none, or misfire = true"],
@@ -589,8 +590,11 @@ async fn overlap_is_set_checked_and_explained() {
     let exported = world.ejob(&["config", "get", "report", "--json"]).await.json();
     assert_eq!(exported["config"]["overlap"], "cancel", "{exported}");
     assert!(world.stored("/report/config").unwrap().contains(r#""overlap":"cancel""#));
+    let queued = world.ejob(&["config", "set", "report", "overlap=queue 5"]).await.done();
+    assert!(queued.contains("overlap: cancel -> queue 5"), "{queued}");
+    assert!(world.stored("/report/config").unwrap().contains(r#""overlap":"queue 5""#));
     let unset = world.ejob(&["config", "set", "report", "overlap=none"]).await.done();
-    assert!(unset.contains("overlap: cancel -> none"), "{unset}");
+    assert!(unset.contains("overlap: queue 5 -> none"), "{unset}");
 }
 
 #[tokio::test]

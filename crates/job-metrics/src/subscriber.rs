@@ -137,6 +137,7 @@ fn reason_label(reason: MissReason) -> &'static str {
         MissReason::Superseded => "superseded",
         MissReason::RegistryUnreachable(_) => "registry_unreachable",
         MissReason::StillRunning => "still_running",
+        MissReason::QueueFull => "queue_full",
         MissReason::ItemDisabled => "item_disabled",
         MissReason::ItemRetired => "item_retired",
         MissReason::ParameterNotCarried => "parameter_not_carried",

@@ -600,7 +600,12 @@ fn errors_have_line_field_value_and_valid_values() {
         (
             "overlap",
             job("stored = true\noverlap = 'stop'"),
-            "overlap is \"stop\"; valid is cancel, or none: misfire alone decides",
+            "overlap is \"stop\"; valid is cancel, queue 1 to queue 100, or none: misfire alone decides",
+        ),
+        (
+            "a queue without fires",
+            job("stored = true\noverlap = 'queue 0'"),
+            "overlap is \"queue 0\"; valid is cancel, queue 1 to queue 100, or none",
         ),
         (
             "overlap without misfires",

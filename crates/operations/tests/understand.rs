@@ -402,6 +402,39 @@ async fn item_that_waits_for_the_start_rate_names_the_time() {
     assert!(!why_item_not_running(&job_now, ShardingItem::new(1), later).iter().any(waits));
 }
 
+#[tokio::test(start_paused = true)]
+async fn queued_fires_and_full_queues_are_reasons() {
+    let world = World::new();
+    let queues = |config: &mut coordination::JobConfig| {
+        config.overlap = Some(coordination::Overlap::Queue(2));
+    };
+    let config = coordination::JobConfig::new(job(), 3).with(queues);
+    let config = coordination::encode_config(&config);
+    let record = |fires: &[i64]| {
+        let (first, last) = (fires[0], fires[fires.len() - 1]);
+        let count = fires.len();
+        format!(
+            r#"{{"v":1,"state":"idle","token":1,"last":500,"misfire":{{"first":{first},"last":{last},"count":{count},"each":{fires:?}}}}}"#
+        )
+    };
+    let (one, two) = (record(&[1_000]), record(&[1_000, 2_000]));
+    let nodes = [("/job/config", &*config), ("/job/ledger/0", &one), ("/job/ledger/1", &two)];
+    world.write(&nodes, &[]).await;
+    let now = world.now();
+    let full = WhyNot::FullQueues { items: vec![1], limit: 2 };
+    assert!(why_not_running(&now, noon()).contains(&full), "{:?}", why_not_running(&now, noon()));
+    let text = "the queues of these items are full (overlap = queue 2), so that they skip fires: 1";
+    assert_eq!(full.to_string(), text);
+    for (item, waiting, end) in [(0, 1, "since 1970-01-01T00:00:01Z"), (1, 2, "skips fires")] {
+        let reasons = why_item_not_running(&now, ShardingItem::new(item), noon());
+        let queued = WhyNot::Queued { waiting, limit: 2, first_ms: 1_000 };
+        assert!(reasons.contains(&queued), "{reasons:?}");
+        assert!(queued.to_string().ends_with(end), "{queued}");
+    }
+    let none = why_item_not_running(&now, ShardingItem::new(2), noon());
+    assert!(!none.iter().any(|why| matches!(why, WhyNot::Queued { .. })), "{none:?}");
+}
+
 #[test]
 fn next_fires_are_bounded() {
     let mut config = coordination::JobConfig::new(job(), 1);

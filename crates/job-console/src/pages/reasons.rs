@@ -229,6 +229,15 @@ fn chinese(why: &WhyNot) -> Option<String> {
         WhyNot::WaitsForPermit { limit, held, taken } => {
             format!("等待该作业的许可（集群上限 {limit}，已占用 {taken}）：{}", held.join("；"))
         }
+        WhyNot::Queued { waiting, limit, .. } => {
+            let full =
+                if waiting < limit { "" } else { "；队列已满，该分片会跳过触发" };
+            format!("{waiting} 次触发在该分片的队列中等待（上限 {limit}）{full}")
+        }
+        WhyNot::FullQueues { items, limit } => {
+            let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+            format!("下列分片的队列已满（上限 {limit}），会跳过触发：{}", items.join("、"))
+        }
         WhyNot::Cancelled { by, why, .. } => {
             format!("{by} 已取消其运行：{why}；由其持有者或主节点结束")
         }

@@ -10,7 +10,7 @@
 //! | none | open if it is young, else unexplained |
 //! | any, but the schedule has no such fire | unexplained |
 
-use coordination::{Ledger, LedgerState};
+use coordination::{FireTime, Ledger, LedgerState};
 use jiff::Timestamp;
 use sharding::ShardingItem;
 
@@ -117,16 +117,21 @@ impl Judge<'_> {
     }
 
     fn misfired(&self, record: &FireRecord) -> Ruling {
+        let fire = record.fire.as_millisecond();
+        let ledger = self.ledger(record.item);
+        let waits = "the item was still running; the fire waits for the end of that run";
+        // A queued fire gets a run of its own: no other run stands for it.
+        if ledger.is_some_and(|it| it.queued.contains(&FireTime(fire))) {
+            return (Verdict::Open, Some(waits.to_owned()));
+        }
         if let Some(run) = self.evidence.run_after(record) {
             let reason =
                 format!("the item was still running; its run of {} stands for this fire", run.fire);
             return (Verdict::Missed, Some(reason));
         }
-        let fire = record.fire.as_millisecond();
-        let noted = self.ledger(record.item).and_then(|it| it.misfire);
+        let noted = ledger.and_then(|it| it.misfire);
         if noted.is_some_and(|it| (it.first.0..=it.last.0).contains(&fire)) {
-            let reason = "the item was still running; the fire waits for the end of that run";
-            return (Verdict::Open, Some(reason.to_owned()));
+            return (Verdict::Open, Some(waits.to_owned()));
         }
         let reason = "the item was still running, and no later run of the item is recorded";
         (Verdict::Unexplained, Some(reason.to_owned()))

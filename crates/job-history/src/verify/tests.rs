@@ -238,6 +238,7 @@ fn misfired_fire_needs_a_later_run_of_the_item() {
         misfire: Some(FireRange { first: FireTime(NOON), last: FireTime(NOON), count: 1 }),
         ..it
     };
+    let queued = |it: Ledger| Ledger { queued: vec![FireTime(NOON)], ..noted(it) };
     let stands = "the item was still running; its run of 2024-02-29T12:02:00Z stands for this fire";
     let nothing = "the item was still running, and no later run of the item is recorded";
     check([
@@ -251,6 +252,11 @@ fn misfired_fire_needs_a_later_run_of_the_item() {
         ),
         (Facts::of(vec![misfired(), earlier_run]), Verdict::Unexplained, nothing),
         (Facts::of(vec![misfired(), other_item]), Verdict::Unexplained, nothing),
+        (
+            Facts::of(vec![misfired(), record(2)]).with_record(queued),
+            Verdict::Open,
+            "the item was still running; the fire waits for the end of that run",
+        ),
         (
             Facts::of(vec![misfired()]).with_record(noted),
             Verdict::Open,

@@ -180,6 +180,8 @@ mod tests {
         assert_eq!(read_again(&off), off);
         let overlaps = JobBuilder::new("overlaps", 1).overlap(Overlap::Cancel).build().unwrap();
         assert_eq!(read_again(&overlaps), overlaps);
+        let queues = JobBuilder::new("queues", 1).overlap(Overlap::Queue(9)).build().unwrap();
+        assert_eq!(read_again(&queues), queues);
         // Each field that users set is a key of one of the entries.
         let texts = [entry_of(&full), entry_of(&off), entry_of(&overlaps)].concat();
         for (field, _) in full.fields() {

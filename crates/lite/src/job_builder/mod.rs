@@ -24,7 +24,7 @@ use jiff::Timestamp;
 /// | [`job_parameter`](Self::job_parameter) | empty | parameter of all runs |
 /// | [`failover`](Self::failover) | off | other instances take over orphaned runs |
 /// | [`misfire`](Self::misfire) | on | fires that met the running item are run once afterwards |
-/// | [`overlap`](Self::overlap) | none | fires cancel the unfinished run that they meet |
+/// | [`overlap`](Self::overlap) | none | fires cancel the run that they meet, or queue behind it |
 /// | [`catch_up`](Self::catch_up) | none | missed fires are each run afterwards |
 /// | [`static_sharding`](Self::static_sharding) | off | items stay when instances join or leave |
 /// | [`monitor_execution`](Self::monitor_execution) | on | runs are claimed in the registry |
@@ -566,12 +566,23 @@ impl JobBuilder {
         self
     }
 
-    /// Sets that a fire cancels the unfinished run that it meets, and runs when that run has ended.
-    /// By default the run goes on, and [`misfire`](Self::misfire) alone decides.
+    /// Sets the effect of a fire that meets an unfinished run. By default the run goes on, and
+    /// [`misfire`](Self::misfire) alone decides.
     ///
-    /// Runs that an operator requested, and runs that stand for noted fires, are not cancelled. Not
-    /// for a job with a [`java_class`](Self::java_class), only with [`misfire`](Self::misfire) and
-    /// [`monitor_execution`](Self::monitor_execution), and not with [`catch_up`](Self::catch_up).
+    /// - [`Overlap::Cancel`]: the fire cancels the run, and runs when that has ended. Runs that an
+    ///   operator requested, and runs that stand for noted fires, are not cancelled.
+    /// - [`Overlap::Queue`]: the fire waits for a run of its own, behind the fires that wait
+    ///   already. A fire that meets a full queue is reported as missed.
+    ///
+    /// Not for a job with a [`java_class`](Self::java_class), only with [`misfire`](Self::misfire)
+    /// and [`monitor_execution`](Self::monitor_execution), and not with
+    /// [`catch_up`](Self::catch_up) or a fixed delay.
+    ///
+    /// ```text
+    /// fires:      |0       |10      |20      |30      |40
+    /// default:    [0 ----------------- 25][20 - 28]   [30 ..
+    /// queue 2:    [0 ----------------- 25][10 - 28][20 - 31][30 ..
+    /// ```
     ///
     /// # Examples
     /// ```

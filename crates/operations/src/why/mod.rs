@@ -47,6 +47,7 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     let waits = reasons.iter().any(|why| matches!(why, WhyNot::Late { runs: false, .. }));
     reasons.extend(waits_for_permit(job).filter(|_| waits));
     reasons.extend(waits_for_rate(job, now).filter(|_| waits));
+    reasons.extend(full_queues(job));
     reasons
         .extend(job.view().instances().filter_map(|id| waits_for_place(job, id)).take(MAX_ITEMS));
     // The other servers run the job: what fails or is late there is more important.
@@ -254,6 +255,25 @@ fn waits_for_rate(job: &JobSnapshot, now: Timestamp) -> Option<WhyNot> {
     Some(WhyNot::WaitsForRate { rate: rate.to_string(), at_ms })
 }
 
+/// Returns the reason if fires are queued behind the run of an item.
+fn queued(job: &JobSnapshot, record: &Ledger) -> Option<WhyNot> {
+    let limit = job.config()?.queue_limit()?;
+    let first_ms = record.queued.first()?.0;
+    let waiting = u32::try_from(record.queued.len()).unwrap_or(u32::MAX);
+    Some(WhyNot::Queued { waiting, limit, first_ms })
+}
+
+/// Returns the reason if the queues of items are full.
+fn full_queues(job: &JobSnapshot) -> Option<WhyNot> {
+    let limit = job.config()?.queue_limit()?;
+    let is_full = |item: &ShardingItem| {
+        let record = job.view().item(*item).ledger.as_ref();
+        record.is_some_and(|record| record.value.is_queue_full(limit))
+    };
+    let items: Vec<_> = job.items().into_iter().filter(is_full).map(|it| it.index()).collect();
+    (!items.is_empty()).then_some(WhyNot::FullQueues { items, limit })
+}
+
 /// Returns the reason if claimed runs of the instance wait for a place in its process.
 fn waits_for_place(job: &JobSnapshot, id: &InstanceId) -> Option<WhyNot> {
     let waiting = job.view().waiting_runs(id)?;
@@ -311,6 +331,7 @@ fn of_item(job: &JobSnapshot, item: ShardingItem, now: Timestamp) -> Vec<WhyNot>
     let may_begin = record.is_some_and(|record| record.running().is_none());
     reasons.extend(waits_for_permit(job).filter(|_| may_begin));
     reasons.extend(waits_for_rate(job, now).filter(|_| may_begin));
+    reasons.extend(record.and_then(|record| queued(job, record)));
     if let Some(request) = record.and_then(Ledger::cancels) {
         let (by, why) = (request.by().to_owned(), request.why().to_owned());
         reasons.push(WhyNot::Cancelled { by, why, at_ms: request.at_ms() });

@@ -115,6 +115,22 @@ pub enum WhyNot {
         /// Number of permits that runs have; above the limit after it was lowered.
         taken: u32,
     },
+    /// Fires are queued behind the run of the item, each for a run of its own.
+    Queued {
+        /// Number of queued fires.
+        waiting: u32,
+        /// Maximum number of queued fires.
+        limit: u32,
+        /// First queued fire, in milliseconds since 1970 UTC.
+        first_ms: i64,
+    },
+    /// The queues of items are full: a fire is skipped unless a run begins before the next one.
+    FullQueues {
+        /// Item numbers, ascending.
+        items: Vec<u32>,
+        /// Maximum number of queued fires of an item.
+        limit: u32,
+    },
     /// Runs wait because the job has reached its start rate.
     WaitsForRate {
         /// The rate, `start_rate`, such as `10 in 1m`.
@@ -280,6 +296,8 @@ impl WhyNot {
             | Self::WaitsForPlace { .. }
             | Self::WaitsForPermit { .. }
             | Self::WaitsForRate { .. }
+            | Self::Queued { .. }
+            | Self::FullQueues { .. }
             | Self::Cancelled { .. }
             | Self::Late { .. }
             | Self::PendingMove { .. }
@@ -348,6 +366,13 @@ impl fmt::Display for WhyNot {
                 "the job has reached its start rate ({rate}, start_rate); the next run may begin \
                  at {}",
                 moment(*at_ms)
+            ),
+            Self::Queued { waiting, limit, first_ms } => queued(f, *waiting, *limit, *first_ms),
+            Self::FullQueues { items, limit } => write!(
+                f,
+                "the queues of these items are full (overlap = queue {limit}), so that they skip \
+                 fires: {}",
+                listed(items)
             ),
             Self::Cancelled { by, why, at_ms } => {
                 let at = moment(*at_ms);
@@ -445,6 +470,19 @@ fn runs(f: &mut fmt::Formatter<'_>, holder: &str, since_ms: Option<i64>) -> fmt:
         None => write!(f, "{holder} runs the item"),
         Some(since) => write!(f, "{holder} has been running the item since {}", moment(since)),
     }
+}
+
+fn queued(f: &mut fmt::Formatter<'_>, waiting: u32, limit: u32, first_ms: i64) -> fmt::Result {
+    let fires = if waiting == 1 { "fire waits" } else { "fires wait" };
+    let first = moment(first_ms);
+    write!(
+        f,
+        "{waiting} {fires} in the queue of the item (overlap = queue {limit}) since {first}"
+    )?;
+    if waiting < limit {
+        return Ok(());
+    }
+    f.write_str("; it is full, so that the item skips fires")
 }
 
 fn waits_for_place(

@@ -118,6 +118,7 @@ pub(super) const PARTS: &Patterns = &[
     ("the next fire came first", "下次触发先到"),
     ("the registry could not be reached {}", "{0*} 无法访问注册中心"),
     ("the item was still running", "该分片仍在运行"),
+    ("the queue of the item was full", "该分片的队列已满"),
     ("the item is disabled", "该分片已禁用"),
     ("the item is retired", "该分片已停用"),
     (
@@ -269,6 +270,7 @@ mod tests {
             missed(Some(item), MissReason::Superseded),
             missed(None, MissReason::Paused),
             missed(None, MissReason::StillRunning),
+            missed(None, MissReason::QueueFull),
             missed(None, MissReason::ItemDisabled),
             missed(None, MissReason::ItemRetired),
             missed(None, MissReason::ServerDisabled),

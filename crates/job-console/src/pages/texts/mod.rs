@@ -20,7 +20,7 @@ mod timeline;
 mod transfer;
 mod verification;
 
-use coordination::{JobConfig, NodeKind, ServerState};
+use coordination::{JobConfig, NodeKind, Overlap, ServerState};
 use maud::Markup;
 use operations::{Attention, FireNeed, JobState};
 
@@ -235,6 +235,12 @@ impl Lang {
             (_, Some(_), _) => {
                 self.pick("each missed fire gets a run of its own", "每次漏掉的触发单独补跑")
             }
+            (true, None, Some(Overlap::Queue(max))) => match self {
+                Lang::English => {
+                    format!("fires that meet a running item queue for a run each, at most {max}")
+                }
+                Lang::Chinese => format!("分片运行期间的触发排队，各自运行一次，最多 {max} 次"),
+            },
             (true, None, Some(_)) => self.pick(
                 "fires cancel the scheduled run that they meet, and run once afterwards",
                 "触发会取消它遇到的定时运行，并在其结束后补跑一次",
