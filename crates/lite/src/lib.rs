@@ -86,8 +86,3 @@ pub use shutdown::{ItemEnding, ItemReport, ShutdownReport};
 pub use status::JobStatus;
 pub use tokio_util::sync::CancellationToken;
 pub use trigger::Zone;
-
-/// The README of the project, so that its program is compiled.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct FrontPage;

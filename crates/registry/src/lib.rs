@@ -71,3 +71,8 @@ impl Delegate for Registry {
         &*self.center
     }
 }
+
+/// The README of the project, so that its program is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct FrontPage;
