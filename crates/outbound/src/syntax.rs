@@ -76,14 +76,15 @@ fn about_key(text: &str, at: usize, message: &str) -> Option<String> {
         };
         return Some(format!("{key} is an unknown key of {table}; valid is {}", listed(known)));
     }
-    let key = key_before(text, at)?;
+    let key = key_before(text, at);
+    let subject = key.unwrap_or("a value");
     if let Some(rest) = message.strip_prefix("unknown variant `") {
         let (found, known) = rest.split_once("`, expected ")?;
-        return Some(format!("{key} is {found:?}; valid is {}", listed(known)));
+        return Some(format!("{subject} is {found:?}; valid is {}", listed(known)));
     }
     let about_value = message.strip_prefix("invalid type: ");
     let Some(found) = about_value.or_else(|| message.strip_prefix("invalid value: ")) else {
-        return Some(format!("{key}: {message}"));
+        return key.map(|key| format!("{key}: {message}"));
     };
     // The value may contain the word too, so that the last one counts.
     let (found, expected) = found.rsplit_once(", expected ")?;
@@ -99,13 +100,15 @@ fn about_key(text: &str, at: usize, message: &str) -> Option<String> {
     let valid = match expected {
         "a string" => "a text in quotes",
         "a boolean" => "true or false",
-        "u8" | "u16" | "u32" | "u64" | "usize" if message.starts_with("invalid value") => {
-            "a whole number from 0 that is not as large"
-        }
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number from 0 on",
         other => other,
     };
-    Some(format!("{key} is {kind}; valid is {valid}"))
+    Some(format!("{subject} is {kind}; valid is {valid}"))
 }
 
 /// Returns the names in a list of serde, which is "`a`", "`a` or `b`" or "one of `a`, `b`".
@@ -117,7 +120,9 @@ fn listed(names: &str) -> String {
 fn key_before(text: &str, at: usize) -> Option<&str> {
     let (before, _) = line_before(text, at).rsplit_once('=')?;
     let key = before.rsplit(['{', ',']).next()?.trim().trim_matches(['"', '\'']);
-    (!key.is_empty()).then_some(key)
+    // Other texts before a sign of equality may be part of a value, which may be a secret.
+    let is_key = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
+    (!key.is_empty() && key.chars().all(is_key)).then_some(key)
 }
 
 /// Returns the text between the beginning of a line and an offset in it.
@@ -204,6 +209,24 @@ mod tests {
     }
 
     #[test]
+    fn fault_of_another_parser_has_the_line_and_no_value() {
+        for (offset, message, expected) in [
+            (None, "broken", "line 1: broken"),
+            (Some(4), "broken\nhere", "line 2: broken; here"),
+            (Some(99), "broken", "line 3: broken"),
+            (
+                Some(0),
+                "invalid type: string \"a, expected b\", expected u32",
+                "line 1: a value is a text; valid is a whole number from 0 to 4294967295",
+            ),
+            (Some(0), "invalid type: string \"12", "line 1: invalid type: string"),
+            (Some(0), "missing field `a`", "line 1: a is missing"),
+        ] {
+            assert_eq!(SyntaxFault::new("one\ntwo\n", offset, message).to_string(), expected);
+        }
+    }
+
+    #[test]
     fn fault_has_line_key_and_valid_values_but_no_value() {
         for (text, expected) in [
             ("name = 's3cret", "line 1: not valid TOML at column "),
@@ -212,9 +235,17 @@ mod tests {
             ("size = 1\nsize = 2", "line 2: not valid TOML at column 1: duplicate key"),
             ("name = 5342", "line 1: name is a whole number; valid is a text in quotes"),
             ("\n size = 's3cret, expected b'", "line 2: size is a text; valid is a whole number"),
-            ("size = -5342", "line 1: size is a whole number; valid is a whole number from 0"),
-            ("names = ['a',\n5342]", "line 2: invalid type: integer"),
-            ("names = { a = 5342 }", "line 1: names is a table; valid is a sequence"),
+            (
+                "size = -5342",
+                "line 1: size is a whole number; valid is a whole number from 0 to 65535",
+            ),
+            ("size = 534200", "line 1: size is a whole number; valid is a whole number from 0 to "),
+            (
+                "names = ['a',\n5342]",
+                "line 2: a value is a whole number; valid is a text in quotes",
+            ),
+            ("names = ['s3cret=', 5342]", "line 1: a value is a whole number; valid is a text"),
+            ("names = { a = 5342 }", "line 1: names is a table; valid is a list"),
             ("kind = 'medium'", "line 1: kind is \"medium\"; valid is small or large"),
             ("a = { id = 1, labels = { b = 5342 } }", "line 1: b is a whole number; valid is a "),
             ("[a]\nid = 1\nb = [{ id = 5342 }]", "line 3: id is a whole number; valid is true or"),
