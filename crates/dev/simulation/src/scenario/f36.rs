@@ -5,7 +5,7 @@
 //! fire      1       2                      3       4             5
 //! b         [i -----|[i -killed
 //! others                [i by failover ----|       |leader killed before it records the end
-//! new leader                                              records the end; c's clock is back
+//! new leader                                              records the end; its clock is set back
 //! ```
 
 use checker::history::RunId;

@@ -59,11 +59,7 @@ impl Findings {
             let [before, after] = pair else { continue };
             let next = before.next.unwrap_or(before.last + seen.period_ms());
             let is_accounted = match after.gap_from {
-                // A fire that met a full queue is missed, although later ones are queued.
-                Some(gap) => {
-                    let is_next = gap == next || gap == before.last + seen.period_ms();
-                    is_next && after.first > gap
-                }
+                Some(gap) => gap == next && after.first > next,
                 None => after.first == next,
             };
             self.expect(is_accounted, || {

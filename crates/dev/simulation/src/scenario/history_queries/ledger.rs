@@ -96,7 +96,7 @@ pub(crate) struct Account {
     pub(crate) count: u32,
     pub(crate) token: u64,
     pub(crate) is_misfire: bool,
-    /// The next fire by the schedule, as the claim states it. The checker compares it with the
+    /// The next fire by the schedule, if the claim states it. The checker compares it with the
     /// schedule.
     pub(crate) next: Option<i64>,
     /// First fire of the gap before this claim, if the record has one.
@@ -178,13 +178,11 @@ impl Change {
             last: range.last,
             count: range.count,
             token: self.after.token,
-            // Queued fires come before the next one of the record.
+            // Beside a queue, the record has the fire that follows the last queued one.
             next: self
                 .after
-                .queued()
-                .first()
-                .copied()
-                .or_else(|| self.after.next.filter(|next| *next > range.last)),
+                .next
+                .filter(|next| *next > range.last && self.after.queued().is_empty()),
             is_misfire: self.after.has_source("MISFIRE"),
             gap_from: gap.map(|gap| gap.first),
         })
