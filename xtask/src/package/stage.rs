@@ -135,7 +135,7 @@ fn write_package(root: &Path, staged: &Path, package: &Package) -> Result<(), Er
     }
     let readme = to.join("README.md");
     let text = fs::read_to_string(&readme).map_err(Error::file("read", &readme))?;
-    write_file(&readme, &without_local_links(&text))?;
+    write_file(&readme, &with_packed_links(&text))?;
     let mut manifest = read(&from.join("Cargo.toml"))?;
     edit_package(&mut manifest, package);
     write_file(&to.join("Cargo.toml"), &manifest.to_string())
@@ -165,20 +165,62 @@ fn edit_package(manifest: &mut DocumentMut, package: &Package) {
     }
 }
 
-/// Returns a page without the targets of links to files of the repository, which a package does not
-/// contain. The text of each link stays.
-fn without_local_links(page: &str) -> String {
-    let mut text = String::with_capacity(page.len());
-    let mut rest = page;
+/// Returns the README of a crate with links that work outside of the repository.
+///
+/// Links to other crates lead to their documentation. A package does not contain other files of the
+/// repository, which has no address: the text of such a link is followed by the file's path.
+fn with_packed_links(readme: &str) -> String {
+    let mut text = String::with_capacity(readme.len());
+    let mut first_path = None;
+    let mut rest = readme;
     while let Some(start) = rest.find("](../") {
         let opening = rest[..start].rfind('[');
         let end = rest[start..].find(')').map(|length| start + length);
         let (Some(opening), Some(end)) = (opening, end) else { break };
         text.push_str(&rest[..opening]);
-        text.push_str(&rest[opening + 1..start]);
+        let label = &rest[opening + 1..start];
+        match PackedLink::of(&rest[start + "](".len()..end]) {
+            PackedLink::Url(url) => text.push_str(&format!("[{label}]({url})")),
+            PackedLink::Path(path) => {
+                text.push_str(label);
+                if !label.contains(&path) {
+                    text.push_str(&format!(" (`{path}`)"));
+                }
+                first_path.get_or_insert(path);
+            }
+        }
         rest = &rest[end + 1..];
     }
-    text + rest
+    text.push_str(rest);
+    if let Some(path) = first_path {
+        text.push_str(&format!("\nPaths such as `{path}` are in the source code of the project.\n"));
+    }
+    text
+}
+
+/// A link of a crate's README, in a package.
+enum PackedLink {
+    Url(String),
+    /// Path of a file in the repository.
+    Path(String),
+}
+
+impl PackedLink {
+    /// Returns the link for a target that begins with `../`.
+    fn of(target: &str) -> Self {
+        let (file, anchor) = target.split_once('#').map_or((target, None), |(f, a)| (f, Some(a)));
+        let file = file.trim_start_matches("../");
+        if target.starts_with("../../") {
+            return Self::Path(file.to_owned());
+        }
+        match file.split_once('/').unwrap_or((file, "")) {
+            (name, "" | "README.md") => {
+                let anchor = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
+                Self::Url(format!("https://docs.rs/{}{anchor}", registry_name(name)))
+            }
+            _ => Self::Path(format!("crates/{file}")),
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<DocumentMut, Error> {
@@ -247,9 +289,16 @@ mod tests {
     }
 
     #[test]
-    fn links_to_files_of_the_repository_become_text() {
-        let page = "See [the page](../../docs/a.md), [this](https://example.org) and\n[`x`](../x).";
-        let expected = "See the page, [this](https://example.org) and\n`x`.";
-        assert_eq!(without_local_links(page), expected);
+    fn links_of_packed_readmes_work_outside_of_the_repository() {
+        let page = "See [the\npage](../../docs/a.md#part), [docs/b.md](../../docs/b.md), \
+                    [this](https://example.org), [`x`](../job-types) and [y](../x/README.md#part), \
+                    [z](../x/examples/z.rs).\n";
+        let expected = "See the\npage (`docs/a.md`), docs/b.md, [this](https://example.org), \
+                        [`x`](https://docs.rs/elastic-job-types) and \
+                        [y](https://docs.rs/elastic-job-x#part), z (`crates/x/examples/z.rs`).\n\n\
+                        Paths such as `docs/a.md` are in the source code of the project.\n";
+        assert_eq!(with_packed_links(page), expected);
+        let unchanged = "No [link](https://example.org) to a file.\n";
+        assert_eq!(with_packed_links(unchanged), unchanged);
     }
 }
