@@ -48,9 +48,17 @@ impl From<sqlx::Error> for Fault {
                 _ => FaultClass::Unreachable,
             },
         };
-        Self { class, text: error.to_string() }
+        let text = match error {
+            // The pool repeats a connection that a server refuses, and then names itself alone.
+            sqlx::Error::PoolTimedOut => NO_CONNECTION.to_owned(),
+            error => error.to_string(),
+        };
+        Self { class, text }
     }
 }
+
+const NO_CONNECTION: &str = "no connection within the connect deadline: the server refuses connections or does not \
+                             answer, or this process uses all that it may have";
 
 /// Returns true if the certificate of the server is not trusted, has expired, or is for another
 /// host. The driver reports this as an error of the connection.
@@ -119,6 +127,13 @@ fn class_of_code(code: &str, mysql: Option<u16>) -> FaultClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exhausted_wait_for_a_connection_names_its_possible_causes() {
+        let fault = Fault::from(sqlx::Error::PoolTimedOut);
+        assert_eq!(fault.class, FaultClass::Unreachable);
+        assert!(fault.text.contains("the server refuses connections"), "{fault}");
+    }
 
     #[test]
     fn error_codes_are_classified() {
