@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Pause(hold::PauseArguments),
     /// Resume paused servers
     Resume(hold::ResumeArguments),
-    /// Disable servers: other servers get their items; or items
+    /// Disable servers, whose items move to others, or single items
     Disable(hold::DisableArguments),
     /// Enable servers or items again
     Enable(hold::EnableArguments),
