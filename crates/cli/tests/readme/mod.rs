@@ -1,6 +1,7 @@
 //! Runs the sessions of the README, of the tutorial and of some how-tos in `docs` with `ejob` as
 //! printed: the file, the commands and their output.
 
+mod how_to;
 mod on_call;
 mod session;
 
@@ -17,6 +18,7 @@ const TUTORIAL: &str = include_str!("../../../../docs/tutorial.md");
 const SCHEDULE: &str = include_str!("../../../../docs/how-to/change-a-schedule.md");
 const DRAIN: &str = include_str!("../../../../docs/how-to/drain-a-server.md");
 const IDEMPOTENT: &str = include_str!("../../../../docs/how-to/idempotent-jobs.md");
+const PLACE: &str = include_str!("../../../../docs/how-to/place-items.md");
 const SEVERAL_HOSTS: &str = include_str!("../../../../docs/how-to/several-hosts.md");
 
 /// Returns the first code block in a language after a heading of a page.
@@ -40,6 +42,11 @@ async fn run_page(text: &str, (name, content): (&str, &str), servers: &[(&str, &
     run_blocks(folder.path(), text, servers).await;
 }
 
+/// Returns the commands of a text whose output is not printed.
+fn commands(text: &str) -> impl Iterator<Item = &str> {
+    text.split("```sh\n").skip(1).flat_map(|block| block.split("```").next().unwrap().lines())
+}
+
 /// Returns the sessions of a text as one.
 fn console_of(text: &str) -> String {
     let blocks = text.split("```console\n").skip(1);
@@ -53,7 +60,7 @@ fn console_of(text: &str) -> String {
 async fn run_blocks(folder: &Path, text: &str, servers: &[(&str, &str)]) {
     let console = console_of(text);
     let mut shell = Shell::start(folder).await;
-    run_steps(&mut shell, &steps(&console, 9), servers, is_like_printed).await;
+    run_steps(&mut shell, &steps(&console, 7), servers, is_like_printed).await;
 }
 
 /// Runs the session after a heading of a page in a shell. `servers` are printed addresses, each
@@ -131,6 +138,13 @@ async fn drain_of_a_server_works_as_printed() {
     let server = Server::start().expect("a ZooKeeper server is needed");
     let servers = [("127.0.0.1:2181", &*server.connect_string())];
     run_page(DRAIN, ("jobs.toml", block(DRAIN, "", "toml")), &servers).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn placement_of_items_works_as_printed() {
+    let server = Server::start().expect("a ZooKeeper server is needed");
+    let servers = [("127.0.0.1:2181", &*server.connect_string())];
+    run_page(PLACE, ("jobs.toml", block(PLACE, "", "toml")), &servers).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,9 +1,7 @@
 //! The situations on call, on the jobs of their page.
 
-use std::time::Instant;
-
-use super::session::{PATIENCE, Shell, is_like_printed, run_steps, steps};
-use super::{block, console_of};
+use super::session::{Shell, is_like_printed, run_steps, steps};
+use super::{block, commands, console_of};
 
 const PAGE: &str = include_str!("../../../../docs/how-to/on-call.md");
 const TRANSLATION: &str = include_str!("../../../../docs/zh/how-to/on-call.md");
@@ -22,11 +20,6 @@ fn situation(number: u32) -> &'static str {
 fn cause(number: &str) -> &'static str {
     let row = PAGE.lines().find(|line| line.starts_with(&format!("| {number} | ")));
     row.unwrap().split('`').nth(1).unwrap()
-}
-
-/// Returns the commands of a text whose output is not printed.
-fn commands(text: &str) -> impl Iterator<Item = &str> {
-    text.split("```sh\n").skip(1).flat_map(|block| block.split("```").next().unwrap().lines())
 }
 
 /// A shell on the registry of the page.
@@ -75,28 +68,6 @@ impl OnCall {
         self.shell.run(&command.replace("kill", "wait")).await;
     }
 
-    /// Runs a command until its output has a text, and returns the output.
-    async fn until(&mut self, command: &str, text: &str) -> String {
-        self.until_output(command, |output| output.contains(text)).await
-    }
-
-    /// Runs a command until its output is another one than now.
-    async fn until_changed(&mut self, command: &str) {
-        let before = self.shell.run(command).await.join("\n");
-        self.until_output(command, |output| output != before).await;
-    }
-
-    async fn until_output(&mut self, command: &str, is_wanted: impl Fn(&str) -> bool) -> String {
-        let started = Instant::now();
-        loop {
-            let output = self.shell.run(command).await.join("\n");
-            if is_wanted(&output) {
-                return output;
-            }
-            assert!(started.elapsed() < PATIENCE, "{command} still prints\n{output}");
-        }
-    }
-
     /// Runs the session of a situation as printed.
     async fn session(&mut self, number: u32, at_least: usize, used: &[(&str, &str)]) {
         let console = console_of(situation(number));
@@ -108,14 +79,8 @@ impl OnCall {
         let all: Vec<_> = commands(situation(number)).collect();
         assert!(all.len() >= at_least, "situation {number} has lost its commands");
         for command in all {
-            self.succeed(command).await;
+            self.shell.succeed(command).await;
         }
-    }
-
-    async fn succeed(&mut self, command: &str) {
-        let output = self.shell.run(&format!("{{ {command}; }} 2>&1 && echo succeeded")).await;
-        let last = output.last().map(String::as_str);
-        assert_eq!(last, Some("succeeded"), "{command}\n{output:#?}");
     }
 }
 
@@ -124,23 +89,23 @@ async fn situations_with_workers_work_as_printed() {
     let mut on_call = OnCall::start().await;
     // The remedy must not meet the next fire. After a failure it is ten seconds away.
     let failed = "ejob history import --outcome failed --limit 100 | grep -c ' failed '";
-    on_call.until("ejob why import", "1 of 2 items failed").await;
-    on_call.until_changed(failed).await;
+    on_call.shell.until("ejob why import", "1 of 2 items failed").await;
+    on_call.shell.until_changed(failed).await;
     on_call.session(4, 4, &[]).await;
     on_call.commands(4, 2).await;
 
-    on_call.succeed(cause("7")).await;
+    on_call.shell.succeed(cause("7")).await;
     on_call.session(7, 3, &[]).await;
-    on_call.succeed("ejob enable report --why 'the maintenance is over'").await;
+    on_call.shell.succeed("ejob enable report --why 'the maintenance is over'").await;
 
-    on_call.succeed(cause("10")).await;
+    on_call.shell.succeed(cause("10")).await;
     on_call.session(10, 4, &[]).await;
 
-    let reasons = on_call.until("ejob why slow 0", "still runs").await;
+    let reasons = on_call.shell.until("ejob why slow 0", "still runs").await;
     let holder = reasons.split(' ').next().unwrap();
     on_call.session(2, 4, &[(HANGING, holder)]).await;
 
-    on_call.succeed(cause("8")).await;
+    on_call.shell.succeed(cause("8")).await;
     on_call.stop("kill %3").await;
     on_call.session(8, 1, &[]).await;
     on_call.commands(8, 2).await;
@@ -149,13 +114,13 @@ async fn situations_with_workers_work_as_printed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn situations_of_an_outage_work_as_printed() {
     let mut on_call = OnCall::start().await;
-    on_call.until("ejob history report --outcome succeeded", "succeeded  ").await;
+    on_call.shell.until("ejob history report --outcome succeeded", "succeeded  ").await;
     on_call.stop("kill %1 %2 %3").await;
     on_call.session(3, 4, &[]).await;
     // The page prints an outage of two fires.
     let missed = "ejob why report | tail -1";
     for _ in 0..2 {
-        on_call.until_changed(missed).await;
+        on_call.shell.until_changed(missed).await;
     }
     on_call.start_workers().await;
     on_call.session(1, 3, &[]).await;

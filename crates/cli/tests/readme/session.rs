@@ -13,7 +13,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// Commands that only read, and are repeated until the state of the earlier ones has settled.
 const READS: [&str; 3] = ["ejob jobs", "ejob doctor", "ejob doctor import"];
 /// Beginnings of other commands that only read, in the pages for newcomers and operators.
-const OTHER_READS: [&str; 4] = ["ejob job ", "ejob instances", "ejob why ", "ejob history "];
+const OTHER_READS: [&str; 5] =
+    ["ejob job ", "ejob instances", "ejob plan ", "ejob why ", "ejob history "];
 
 /// Compares a line of the output with the printed one.
 pub(super) type IsSame = fn(&str, &str) -> bool;
@@ -57,14 +58,24 @@ pub(super) fn is_as_printed(line: &str, printed: &str) -> bool {
     printed.ends_with('…') || rest.is_empty()
 }
 
-/// Returns true if a line equals a printed one except for times, instance ids, authors, the address
-/// of the host, and the width of columns.
+/// Returns true if a line equals a printed one except for times, ids of instances and backfills,
+/// authors, the address of the host, and the width of columns.
 ///
 /// Pages for newcomers and operators print them as they were in one session.
 pub(super) fn is_like_printed(line: &str, printed: &str) -> bool {
     let differs = |word: &str| {
-        let is_time = word.trim_end_matches([',', ':']).parse::<jiff::Timestamp>().is_ok();
-        is_time || word.contains('@') || word == "192.0.2.2" || word.starts_with("/home/you/")
+        let bare = word.trim_end_matches([',', ':']);
+        let is_time = bare.parse::<jiff::Timestamp>().is_ok();
+        // 20261129-06595a
+        let is_backfill = bare.len() == 15
+            && bare
+                .split_once('-')
+                .is_some_and(|(day, _)| day.parse::<jiff::civil::Date>().is_ok());
+        is_time
+            || is_backfill
+            || word.contains('@')
+            || word == "192.0.2.2"
+            || word.starts_with("/home/you/")
     };
     let words = printed.split_whitespace();
     let masked: Vec<&str> = words.map(|word| if differs(word) { "…" } else { word }).collect();
@@ -154,6 +165,35 @@ impl Shell {
                 end if end == "(end)" => return output,
                 line => output.push(line),
             }
+        }
+    }
+
+    /// Runs a command that must succeed.
+    pub(super) async fn succeed(&mut self, command: &str) {
+        let output = self.run(&format!("{{ {command}; }} 2>&1 && echo succeeded")).await;
+        let last = output.last().map(String::as_str);
+        assert_eq!(last, Some("succeeded"), "{command}\n{output:#?}");
+    }
+
+    /// Runs a command until its output has a text, and returns the output.
+    pub(super) async fn until(&mut self, command: &str, text: &str) -> String {
+        self.until_output(command, |output| output.contains(text)).await
+    }
+
+    /// Runs a command until its output is another one than now.
+    pub(super) async fn until_changed(&mut self, command: &str) {
+        let before = self.run(command).await.join("\n");
+        self.until_output(command, |output| output != before).await;
+    }
+
+    async fn until_output(&mut self, command: &str, is_wanted: impl Fn(&str) -> bool) -> String {
+        let started = Instant::now();
+        loop {
+            let output = self.run(command).await.join("\n");
+            if is_wanted(&output) {
+                return output;
+            }
+            assert!(started.elapsed() < PATIENCE, "{command} still prints\n{output}");
         }
     }
 }
