@@ -160,5 +160,6 @@ pub fn number_of(kind: &NodeKind) -> usize {
         NodeKind::Permit(_) => 38,
         NodeKind::Backfills => 39,
         NodeKind::Starts => 40,
+        NodeKind::NextServer => 41,
     }
 }

@@ -29,7 +29,8 @@ fn as_cleaner(cx: &Context<'_>, reason: &str) -> Option<Plan> {
     is_first.then(|| Plan::as_instance(Duty::Cleanup, cx, reason))
 }
 
-/// Removes three kinds of nodes that Java instances leave behind:
+/// Removes four kinds of nodes that Java instances leave behind:
+/// - the name of the server that runs next, so that Java instances go by the owner again;
 /// - queue entries that no instance may take over, but Java instances would run;
 /// - nodes of lost instances of 2.1.5 that an operator triggered;
 /// - nodes of items beyond the number of items, which Java's statistics count.
@@ -50,6 +51,7 @@ fn leftovers(cx: &Context<'_>) -> Option<Plan> {
     });
     let mut plan = as_cleaner(cx, "nodes left behind by Java instances")?
         .step(Step::config_unchanged(cx.view.config_version()?))
+        .steps(cx.view.names_next_server().then(Step::forget_next_server))
         .steps(stale.map(|(item, _)| Step::dequeue(item)).take(most))
         .steps(instances.take(most));
     let is_shown = mixed && !cx.view.has_java_leader();
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
     use crate::duty::scene::{Scene, check, item, running_by};
     use crate::wire::NodeKind;
-    use crate::{JobConfig, Ledger};
+    use crate::{Dialect, JobConfig, Ledger};
 
     fn orphan() -> Ledger {
         running_by(3).orphan().unwrap()
@@ -131,6 +133,26 @@ mod tests {
                 fewer(Scene::cluster(2, 1)).without(&NodeKind::Owner(item(1))),
                 "nothing",
             ),
+        ];
+        check(Duty::Cleanup, rows);
+    }
+
+    /// 3.0.5 goes by the owner again once the node is gone.
+    #[test]
+    fn name_of_next_server_is_forgotten() {
+        let forgotten =
+            "cleanup: nodes left behind by Java instances\n  delete next-job-instance-ip";
+        let named = |scene: Scene| scene.marked(&NodeKind::NextServer);
+        let led_by_java = || Scene::job_in(Dialect::V3, 1).member(1).java(4).led_by_java(4);
+        let rows = vec![
+            ("this instance leads", named(Scene::cluster_in(Dialect::V3, 1, 1).java(4)), forgotten),
+            ("a Java instance leads", named(led_by_java()), forgotten),
+            (
+                "another Rust instance leads",
+                named(Scene::cluster_in(Dialect::V3, 1, 1).member(2).java(4).led_by(2)),
+                "nothing",
+            ),
+            ("2.1.5 does not have it", named(Scene::cluster(1, 1).java(4)), "nothing"),
         ];
         check(Duty::Cleanup, rows);
     }

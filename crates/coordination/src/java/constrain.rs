@@ -10,6 +10,9 @@ use crate::wire::NodeKind;
 
 /// Adds the guards and marks that coexistence with Java instances needs.
 pub(super) fn constrain(mut plan: Plan, cx: &Context<'_>) -> Plan {
+    if plan.authority == Authority::Owner && cx.view.may_name_next_server() {
+        plan.steps.push(Step::absent(NodeKind::NextServer));
+    }
     match plan.authority {
         Authority::Leader => plan.steps.extend(leader_guard(cx)),
         Authority::Owner if cx.view.has_java_leader() => guard_against_resharding(&mut plan),
@@ -74,5 +77,33 @@ fn with_lasting_mark(step: Step, cx: &Context<'_>) -> Vec<Step> {
             vec![Step { node: step.node, op }, Step::mark_failovering(item, cx.me.clone())]
         }
         _ => vec![Step { node: step.node, op: StepOp::Create(Lifetime::Ephemeral, data) }],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dialect;
+    use crate::duty::scene::Scene;
+
+    fn rotating() -> Scene {
+        let scene = Scene::cluster_in(Dialect::V3, 1, 1).java(5);
+        scene.configure(|config| config.strategy = "SINGLE_SHARDING_BALANCE".to_owned()).due(200)
+    }
+
+    #[test]
+    fn claim_conflicts_when_next_server_was_named() {
+        let claim = rotating().plan(Duty::Claim).unwrap();
+        assert!(rotating().would_commit(&claim), "{claim}");
+        let named = rotating().marked(&NodeKind::NextServer);
+        assert!(!named.would_commit(&claim), "{claim}");
+    }
+
+    #[test]
+    fn owner_claims_nothing_while_next_server_is_named() {
+        let named = || rotating().marked(&NodeKind::NextServer);
+        assert_eq!(named().wants(Duty::Claim), "nothing");
+        let forgotten = named().commit_once(Duty::Cleanup);
+        assert_eq!(forgotten.wants(Duty::Claim), rotating().wants(Duty::Claim));
     }
 }

@@ -66,11 +66,12 @@ impl JobView {
     }
 
     /// Returns the exclusive upper bound of the items that owners may claim. `None` if the
-    /// assignment does not fit, or a Java leader is about to reshard.
+    /// assignment does not fit, if a Java leader is about to reshard, or while a node names the
+    /// server that runs next.
     pub(crate) fn claimable_total(&self) -> Option<u32> {
         let fits =
             if self.has_java_leader() { !self.is_java_assigning() } else { self.fits_config() };
-        if !fits {
+        if !fits || self.names_next_server() {
             return None;
         }
         self.config().map(|config| config.sharding_total_count)
@@ -247,6 +248,20 @@ impl JobView {
     /// Returns true if a Java leader is about to assign items anew.
     pub(crate) fn is_java_assigning(&self) -> bool {
         self.has_java_leader() && self.is_resharding_announced()
+    }
+
+    /// Returns true if a node names the server whose Java instance runs the only item next. Java
+    /// instances of 3.0.5 then do not go by its owner.
+    pub(crate) fn names_next_server(&self) -> bool {
+        self.java.next_server && self.dialect() == Dialect::V3
+    }
+
+    /// Returns true if Java instances of 3.0.5 would name the server that runs next after a run.
+    pub(crate) fn may_name_next_server(&self) -> bool {
+        let rotates = self.config().is_some_and(|config| {
+            config.sharding_total_count == 1 && config.strategy == "SINGLE_SHARDING_BALANCE"
+        });
+        self.is_mixed() && self.dialect() == Dialect::V3 && rotates
     }
 
     /// Returns true if a Java instance has requested resharding: the node exists, and is not the

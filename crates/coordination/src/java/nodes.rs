@@ -21,6 +21,8 @@ pub(crate) struct JavaNodes {
     pub(super) necessary: bool,
     pub(super) processing: bool,
     pub(super) failover_root: bool,
+    /// An instance of 3.0.5 has named the server that runs the only item next.
+    pub(super) next_server: bool,
     /// Items that Java instances count for their own once-per-cluster callbacks.
     pub(super) counted: BTreeSet<(OnceStage, ShardingItem)>,
     /// Items that have a node in ElasticJob's tree, with or without children.
@@ -46,6 +48,7 @@ impl JavaNodes {
             NodeKind::Necessary => self.necessary = true,
             NodeKind::Processing => self.processing = true,
             NodeKind::FailoverRoot => self.failover_root = true,
+            NodeKind::NextServer => self.next_server = true,
             NodeKind::Counted(stage, item) => {
                 self.counted.insert((stage, item));
             }
@@ -69,6 +72,7 @@ impl JavaNodes {
             NodeKind::Necessary => self.necessary = false,
             NodeKind::Processing => self.processing = false,
             NodeKind::FailoverRoot => self.failover_root = false,
+            NodeKind::NextServer => self.next_server = false,
             NodeKind::Counted(stage, item) => {
                 self.counted.remove(&(stage, item));
             }
@@ -94,6 +98,7 @@ impl Differences {
             necessary,
             processing,
             failover_root,
+            next_server,
             counted,
             item_nodes,
             unknown_nodes,
@@ -105,6 +110,7 @@ impl Differences {
         found.compare_flags(&NodeKind::Necessary, *necessary, after.necessary);
         found.compare_flags(&NodeKind::Processing, *processing, after.processing);
         found.compare_flags(&NodeKind::FailoverRoot, *failover_root, after.failover_root);
+        found.compare_flags(&NodeKind::NextServer, *next_server, after.next_server);
         let count = |(stage, item): &(OnceStage, ShardingItem)| NodeKind::Counted(*stage, *item);
         found.compare_sets(count, counted, &after.counted);
         found.compare_sets(|item| NodeKind::Item(*item), item_nodes, &after.item_nodes);

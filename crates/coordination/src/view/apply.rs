@@ -149,6 +149,7 @@ impl JobView {
             | NodeKind::Necessary
             | NodeKind::Processing
             | NodeKind::FailoverRoot
+            | NodeKind::NextServer
             | NodeKind::Counted(..)
             | NodeKind::Item(_)
             | NodeKind::OfItem(..) => self.java.put(kind, node),
@@ -335,6 +336,7 @@ impl JobView {
             | NodeKind::Necessary
             | NodeKind::Processing
             | NodeKind::FailoverRoot
+            | NodeKind::NextServer
             | NodeKind::Counted(..)
             | NodeKind::Item(_)
             | NodeKind::OfItem(..) => self.java.remove(kind),

@@ -174,6 +174,7 @@ impl Layout {
             | NodeKind::Necessary
             | NodeKind::Processing
             | NodeKind::FailoverRoot
+            | NodeKind::NextServer
             | NodeKind::QueuedItem(_)
             | NodeKind::Item(_)
             | NodeKind::OfItem(..)

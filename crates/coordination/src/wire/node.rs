@@ -29,6 +29,8 @@ pub enum NodeKind {
     Processing,
     /// The parent of the failover queue and its latch. It stays when they are empty.
     FailoverRoot,
+    /// ElasticJob 3.0.5: the server whose instance runs the only item next, whoever owns it.
+    NextServer,
     /// The item waits for a takeover.
     QueuedItem(ShardingItem),
     /// The item itself, the parent of its nodes.
@@ -107,6 +109,7 @@ impl NodeKind {
             Self::Necessary => "leader/sharding/necessary".to_owned(),
             Self::Processing => "leader/sharding/processing".to_owned(),
             Self::FailoverRoot => "leader/failover".to_owned(),
+            Self::NextServer => "next-job-instance-ip".to_owned(),
             Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
             Self::Item(item) => format!("sharding/{item}"),
             Self::OfItem(item, name) => format!("sharding/{item}/{name}"),
@@ -159,6 +162,7 @@ impl NodeKind {
             ["leader", "sharding", "necessary"] => Self::Necessary,
             ["leader", "sharding", "processing"] => Self::Processing,
             ["leader", "failover"] => Self::FailoverRoot,
+            ["next-job-instance-ip"] => Self::NextServer,
             ["leader", "failover", "items", i] => Self::QueuedItem(item(i)?),
             ["sharding", i, "instance"] => Self::Owner(item(i)?),
             ["sharding", i, "running"] => Self::Running(item(i)?),
@@ -239,6 +243,7 @@ impl NodeKind {
             | Self::Necessary
             | Self::Processing
             | Self::FailoverRoot
+            | Self::NextServer
             | Self::QueuedItem(_)
             | Self::SystemTime
             | Self::Term

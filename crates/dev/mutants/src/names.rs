@@ -137,6 +137,8 @@ mutants! {
     LeaderUnchecked,
     /// A claim does not check the absence of a Java leader's resharding flags.
     JavaFlagsUnchecked,
+    /// A claim does not check that no Java instance has named the server that runs next.
+    NextServerUnchecked,
     /// Removing the owner of a surplus item does not check that the item has no record.
     NewRecordUnchecked,
     /// Releasing or taking over an orphan at once does not check the absence of a queue entry.
@@ -432,6 +434,8 @@ mutants! {
     LastingMarksStay,
     /// Items are claimed during a resharding by a Java leader.
     JavaFlagsIgnored,
+    /// Items are claimed while a node names the server that runs next.
+    NextServerIgnored,
     /// Queue entries are removed although Java instances have added them.
     JavaQueueCleaned,
     /// A misfire mark is removed although a Java instance, or the next owner, has to replay the

@@ -512,6 +512,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::NextServerUnchecked,
+        properties: &["S1a"],
+        story: "an item runs here and on the Java instance of the server that a node names",
+        watcher: ByStory(test_in(
+            "src/java/constrain.rs",
+            "claim_conflicts_when_next_server_was_named",
+        )),
+    },
+    Row {
         mutant: M::NewRecordUnchecked,
         properties: &["S5"],
         story: "an item loses its owner during a run that the view does not show",
@@ -1643,6 +1652,15 @@ pub const MUTANTS: &[Row] = &[
             test_in("tests/java_peers.rs", "no_claim_during_resharding_by_java_leader"),
             "a claim also checks the absence of the nodes that announce the resharding",
         ),
+    },
+    Row {
+        mutant: M::NextServerIgnored,
+        properties: &["S1a"],
+        story: "an item runs here and on the Java instance of the server that a node names",
+        watcher: ByStory(test_in(
+            "src/java/constrain.rs",
+            "owner_claims_nothing_while_next_server_is_named",
+        )),
     },
     Row {
         mutant: M::JavaQueueCleaned,

@@ -163,6 +163,7 @@ fn name_of(kind: &NodeKind) -> &'static str {
         NodeKind::Necessary => "resharding-request",
         NodeKind::Processing => "resharding-in-progress",
         NodeKind::FailoverRoot => "failover-queue",
+        NodeKind::NextServer => "next-server",
         NodeKind::QueuedItem(_) => "failover-queue-entry",
         NodeKind::Item(_) => "item",
         NodeKind::OfItem(..) => "unknown-of-item",

@@ -271,6 +271,10 @@ impl Step {
         Self::create(NodeKind::QueuedItem(item), Data::Empty)
     }
 
+    pub fn forget_next_server() -> Self {
+        Self::delete(NodeKind::NextServer)
+    }
+
     pub fn dequeue(item: ShardingItem) -> Self {
         Self::delete(NodeKind::QueuedItem(item))
     }

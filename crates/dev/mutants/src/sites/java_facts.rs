@@ -20,6 +20,12 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
+        from: r#"        if !fits || self.names_next_server() {
+"#,
+        to: r#"        if !fits || (self.names_next_server() && !mutant::is(Mutant::NextServerIgnored)) {
+"#,
+    },
+    Site {
         from: r#"        let left_behind =
             view.marks.lasting_holder().is_some_and(|holder| !self.is_registered(holder));
 "#,

@@ -283,6 +283,7 @@ impl Lang {
                 self.pick("a Java leader is resharding", "Java 主节点正在重新分片")
             }
             NodeKind::FailoverRoot => self.pick("failover queue", "失效转移队列"),
+            NodeKind::NextServer => self.pick("server that runs next", "下一次运行的服务器"),
             NodeKind::QueuedItem(item) => self.waiting_item(item.index()),
             NodeKind::Item(item) => self.item_node(item.index()),
             NodeKind::OfItem(item, _) => self.unknown_of_item(item.index()),

@@ -69,6 +69,7 @@ fn absence_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
         NodeKind::Necessary if duty == Duty::Trigger => &[M::AskedFlagUnchecked],
         NodeKind::Running(_) if duty == Duty::Trigger => &[M::AskedRunUnchecked],
         NodeKind::Necessary | NodeKind::Processing => &[M::JavaFlagsUnchecked],
+        NodeKind::NextServer => &[M::NextServerUnchecked],
         NodeKind::QueuedItem(_) | NodeKind::FailoverRoot => &[M::QueueUnchecked],
         NodeKind::Leader => &[M::JoinUnchecked],
         NodeKind::Running(_) | NodeKind::Alive(_) if duty == Duty::Sweep => {
