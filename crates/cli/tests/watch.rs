@@ -198,6 +198,11 @@ async fn java(world: &World, name: &str, dialect: Dialect) -> reg_center::Memory
 
 /// Writes successes of both items of a Java job as ElasticJob does: in the time of its own zone.
 pub(crate) fn write_successes(path: &Path, job: &str, ended: jiff::Timestamp, zone: &str) {
+    write_runs(path, job, true, ended, zone);
+}
+
+/// Writes a run of each of both items, as [`write_successes`] does.
+fn write_runs(path: &Path, job: &str, is_success: bool, ended: jiff::Timestamp, zone: &str) {
     let connection = rusqlite::Connection::open(path).unwrap();
     let ended = ended.in_tz(zone).unwrap().strftime("%Y-%m-%d %H:%M:%S").to_string();
     for item in 0..2 {
@@ -207,41 +212,57 @@ pub(crate) fn write_successes(path: &Path, job: &str, ended: jiff::Timestamp, zo
             format!("{job}@-@0,1@-@READY@-@10.0.0.1@-@7"),
             item,
             &ended,
+            is_success,
         );
         let statement = "INSERT INTO JOB_EXECUTION_LOG (id, job_name, task_id, hostname, ip, sharding_item, \
                          execution_source, is_success, start_time, complete_time) \
-                         VALUES (?1, ?2, ?3, 'h', '10.0.0.1', ?4, 'NORMAL_TRIGGER', 1, ?5, ?5)";
+                         VALUES (?1, ?2, ?3, 'h', '10.0.0.1', ?4, 'NORMAL_TRIGGER', ?6, ?5, ?5)";
         assert_eq!(connection.execute(statement, row).unwrap(), 1);
     }
 }
 
 #[tokio::test]
-async fn successes_of_java_jobs_are_judged_by_a_history() {
+async fn runs_of_java_jobs_are_judged_by_a_history() {
     let world = World::new();
     let _fresh = java(&world, "fresh", Dialect::V3).await;
     let _old = java(&world, "old", Dialect::V2).await;
     let _silent = java(&world, "silent", Dialect::V3).await;
     let folder = tempfile::tempdir().unwrap();
     let (file, history) = (folder.path().join("watch.toml"), folder.path().join("h.db"));
-    std::fs::write(&file, "[[expect]]\njob = \"*\"\nmust_succeed_within = \"1h\"\n").unwrap();
+    let expectation = "[[expect]]\njob = \"*\"\nmust_succeed_within = \"1h\"\nfailures = 3\n";
+    std::fs::write(&file, expectation).unwrap();
     let store = job_history::History::open(job_history::HistoryOptions::sqlite(&history)).await;
     store.unwrap().close(super::support::PATIENCE).await.unwrap();
     let (now, zone) = (jiff::Timestamp::now(), "Asia/Shanghai");
     write_successes(&history, "fresh", now, zone);
     write_successes(&history, "old", now - jiff::SignedDuration::from_hours(2), zone);
+    let failed = [3, 2, 1].map(|n| now - jiff::SignedDuration::from_mins(n));
+    for ended in failed {
+        write_runs(&history, "old", false, ended, zone);
+    }
+    write_runs(&history, "fresh", false, failed[0], zone);
 
     let url = format!("sqlite:{}", history.display());
     let check = ["watch", file.to_str().unwrap(), "--check", "--json", "--history", &url];
     let output = world.ejob(&[&check[..], &["--java-zone", zone]].concat()).await;
     assert_eq!(output.exit.code(), 8, "{output:?}");
     let found = output.json();
-    let states: Vec<[&str; 2]> = found["expectations"]
+    let states: Vec<[&str; 3]> = found["expectations"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|row| [&row["job"], &row["state"]].map(|value| value.as_str().unwrap()))
+        .map(|row| {
+            ["job", "expectation", "state"].map(|name| row[name].as_str().unwrap_or_default())
+        })
         .collect();
-    assert_eq!(states, [["fresh", "ok"], ["old", "violated"], ["silent", "unknown"]]);
+    let expected = [("fresh", "ok"), ("old", "violated"), ("silent", "unknown")];
+    let expected: Vec<[&str; 3]> = expected
+        .iter()
+        .flat_map(|(job, state)| {
+            ["must_succeed_within", "failures"].map(|expectation| [*job, expectation, *state])
+        })
+        .collect();
+    assert_eq!(states, expected);
 
     let none = format!("sqlite:{}", folder.path().join("none.db").display());
     let rows: [(&str, &[&str], i32, &str); 4] = [

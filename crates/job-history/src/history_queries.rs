@@ -9,7 +9,7 @@ use crate::query::{
     AuditCursor, AuditPage, AuditQuery, DropRecord, EventCursor, EventPage, EventQuery, FireCursor,
     FirePage, FireQuery, MAX_PAGE, OutcomeCount, OutputCursor, OutputPage, OutputQuery,
 };
-use crate::store::{Fault, Order, Table};
+use crate::store::{Fault, JavaFailures, Order, Table};
 use crate::{Error, History, Result};
 
 impl History {
@@ -146,6 +146,21 @@ impl History {
         zone: &TimeZone,
     ) -> Result<BTreeMap<String, BTreeMap<u32, i64>>> {
         self.with_public_error(self.store.java_successes(zone).await)
+    }
+
+    /// Returns the failed runs of each item since its last successful run, of those that Java
+    /// instances have written to `JOB_EXECUTION_LOG`, by job and item.
+    ///
+    /// For `zone`, see [`java_successes`](Self::java_successes). A run that has not ended does not
+    /// count.
+    ///
+    /// # Errors
+    /// As [`java_successes`](Self::java_successes).
+    pub async fn java_failures(
+        &self,
+        zone: &TimeZone,
+    ) -> Result<BTreeMap<String, BTreeMap<u32, JavaFailures>>> {
+        self.with_public_error(self.store.java_failures(zone).await)
     }
 
     /// Returns the fires with a run that are nearest to a time: at most `limit` (1 to 1 000) before

@@ -30,5 +30,6 @@ pub use query::{
     OutcomeCount, OutputCursor, OutputPage, OutputQuery, OutputRecord, StoredAudit,
 };
 pub use queue::HistorySubscriber;
+pub use store::JavaFailures;
 #[cfg(feature = "verify")]
 pub use verify::{JudgedFire, UnjudgedPeriod, Verdict, VerdictCounts, Verification, VerifyQuery};

@@ -12,7 +12,7 @@ mod watcher;
 
 pub use assess::{JobAssessment, assess, assess_with_history};
 pub use condition::{Condition, ConditionKind, Expectation, Severity};
-pub use evaluate::{Assessment, HistoryByJob, HistoryFacts, Seen, State, evaluate};
+pub use evaluate::{Assessment, FailedRuns, HistoryByJob, HistoryFacts, Seen, State, evaluate};
 pub use file::{Heartbeat, WatchFile, WatchFileError};
 pub use memory::Memory;
 pub use pattern::JobPattern;

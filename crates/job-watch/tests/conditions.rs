@@ -1,7 +1,7 @@
 //! The conditions, for the nodes of Rust and Java jobs in both dialects.
 
 use coordination::Dialect;
-use job_watch::{ConditionKind, HistoryFacts};
+use job_watch::{ConditionKind, FailedRuns, HistoryFacts};
 use serde_json::json;
 
 use super::support::{Job, Watched, at};
@@ -266,6 +266,87 @@ fn failed_runs_count_in_a_row_and_at_once() {
     assert_eq!(watched.state(kind, Some(&both), 8), expected);
     let java = Watched::new("failures = 2").state(kind, Some(&Job::java(Dialect::V3)), 8);
     assert!(java.starts_with("unknown: item 0 has no record"), "{java}");
+}
+
+#[test]
+fn failed_runs_of_java_items_are_judged_by_the_history() {
+    let ms = |seconds: i64| at(seconds).as_millisecond();
+    let failed = |count, since, last| {
+        FailedRuns::new(count, ms(since), ms(last), Some("no route".to_owned()))
+    };
+    let in_row =
+        "violated since 5: the last 3 runs of item 0 (owner 10.0.0.1@-@1) failed: no route";
+    for dialect in DIALECTS {
+        let java = Job::java(dialect);
+        let rust = fresh(Job::rust(dialect));
+        let unmonitored = java.clone().config(|config| config.monitor_execution = false);
+        let record_failed = java.clone().ended(0, 1, "failed", 1, 2);
+        let record_newer = java.clone().ended(0, 1, "failed", 20, 25);
+        // The job, successes and failed runs of items by the history, and the expected state.
+        let rows = [
+            ("successes", &java, &[(0, 9), (1, 9)][..], vec![], "ok"),
+            ("in a row", &java, &[(0, 1), (1, 9)], vec![(0, failed(3, 5, 9))], in_row),
+            ("never succeeded", &java, &[(1, 9)], vec![(0, failed(3, 5, 9))], in_row),
+            ("too few", &java, &[(0, 1), (1, 9)], vec![(0, failed(1, 5, 5))], "ok"),
+            (
+                "two items at once",
+                &java,
+                &[],
+                vec![(0, failed(1, 5, 5)), (1, failed(1, 7, 7))],
+                "violated since 7: the last runs of items 0, 1 failed: no route",
+            ),
+            ("item without a run", &java, &[(0, 9)], vec![], "unknown: item 1 has no record"),
+            ("no run", &java, &[], vec![], "unknown: item 0 has no record"),
+            ("not monitored", &unmonitored, &[(1, 9)], vec![(0, failed(3, 5, 9))], in_row),
+            ("Rust owns the items", &rust, &[(1, 9)], vec![(0, failed(3, 5, 9))], "ok"),
+            (
+                "the record failed before",
+                &record_failed,
+                &[(1, 9)],
+                vec![(0, failed(1, 5, 5))],
+                "violated since 2: the last 2 runs of item 0",
+            ),
+            ("succeeded after the record", &record_failed, &[(0, 9), (1, 9)], vec![], "ok"),
+            (
+                "the record failed after",
+                &record_newer,
+                &[(0, 9), (1, 9)],
+                vec![(1, failed(1, 11, 11))],
+                "violated since 25: the last runs of items 0, 1 failed",
+            ),
+        ];
+        for (case, job, successes, failed, expected) in rows {
+            let mut watched = Watched::new("failures = 2");
+            let successes = successes.iter().map(|(item, time)| (*item, ms(*time))).collect();
+            let facts = HistoryFacts::new(successes, ms(30)).failed(failed.into_iter().collect());
+            watched.history = Some(facts);
+            let found = watched.state(ConditionKind::Failures, Some(job), 30);
+            assert!(found.starts_with(expected), "{case}: {found}, not {expected}");
+        }
+    }
+}
+
+/// The history has no success of a Rust instance, so the row of failed runs that it shows may be too
+/// long.
+#[test]
+fn success_of_a_rust_instance_ends_a_row_of_java_failures() {
+    let ms = |seconds: i64| at(seconds).as_millisecond();
+    let rows = [
+        (5, 9, "ok"),
+        (5, 30, "ok"),
+        (25, 30, "violated since 25: the last 2 runs of item 0 (owner 10.0.0.1@-@1) failed"),
+    ];
+    for (since, last, expected) in rows {
+        let mut watched = Watched::new("failures = 2");
+        let rust = Job::rust(Dialect::V3).ended(0, 1, "succeeded", 10, 20);
+        watched.see(Some(&rust), 20);
+        let failed = [(0, FailedRuns::new(2, ms(since), ms(last), None))].into();
+        let successes = [(1, ms(20))].into();
+        watched.history = Some(HistoryFacts::new(successes, ms(40)).failed(failed));
+        let java = Job::java(Dialect::V3).ended(0, 1, "succeeded", 10, 20);
+        let found = watched.state(ConditionKind::Failures, Some(&java), 40);
+        assert!(found.starts_with(expected), "{since} {last}: {found}, not {expected}");
+    }
 }
 
 #[test]

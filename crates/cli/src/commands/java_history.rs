@@ -1,13 +1,14 @@
-//! Successes of Java instances, which write them to a history and not to the registry.
+//! Ends of runs of Java instances, which write them to a history and not to the registry.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::TimeZone;
-use job_history::History;
-use job_watch::{HistoryByJob, HistoryFacts};
+use job_history::{History, JavaFailures};
+use job_watch::{FailedRuns, HistoryByJob, HistoryFacts};
 use lite::Zone;
 use tokio::sync::watch;
 
@@ -22,7 +23,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 pub(crate) struct JavaHistoryArguments {
     #[command(flatten)]
     store: StoreArguments,
-    /// Judge the successes of Java instances by the history; its times are in this zone, that of
+    /// Judge successes and failures of Java instances by the history; its times are in this zone, that of
     /// the Java instances, such as Asia/Shanghai
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     java_zone: Option<TimeZone>,
@@ -68,15 +69,16 @@ impl JavaHistory {
         Self { history, zone }
     }
 
-    /// Reads the successes of all Java jobs.
+    /// Reads the successes and failures of all Java jobs.
     pub(super) async fn read(&self) -> Result<HistoryByJob, job_history::Error> {
         let read_at = Timestamp::now().as_millisecond();
-        let found = self.history.java_successes(&self.zone).await?;
-        let facts = |successes| HistoryFacts::new(successes, read_at);
-        Ok(found.into_iter().map(|(job, successes)| (job, facts(successes))).collect())
+        // In this order, a success between the two queries leaves no failed run before it.
+        let failures = self.history.java_failures(&self.zone).await?;
+        let successes = self.history.java_successes(&self.zone).await?;
+        Ok(facts(successes, failures, read_at))
     }
 
-    /// Returns the present successes, which a task reads again each minute, until no watcher needs
+    /// Returns the present facts, which a task reads again each minute, until no watcher needs
     /// them.
     pub(super) async fn facts(self) -> Result<watch::Receiver<HistoryByJob>, job_history::Error> {
         let (facts, shown) = watch::channel(self.read().await?);
@@ -91,10 +93,33 @@ impl JavaHistory {
                 () = tokio::time::sleep(INTERVAL) => {}
             }
             let found = self.read().await.unwrap_or_else(|error| {
-                tracing::warn!(%error, "the history cannot be read; successes of Java jobs are unknown");
+                tracing::warn!(%error, "the history cannot be read; successes and failures of Java jobs are unknown");
                 HistoryByJob::new()
             });
             facts.send_replace(found);
         }
     }
+}
+
+/// Joins the facts of each item. A success of the later reading ends an earlier row of failed runs.
+fn facts(
+    successes: BTreeMap<String, BTreeMap<u32, i64>>,
+    failures: BTreeMap<String, BTreeMap<u32, JavaFailures>>,
+    read_at: i64,
+) -> HistoryByJob {
+    let jobs: BTreeSet<String> = successes.keys().chain(failures.keys()).cloned().collect();
+    let (mut successes, mut failures) = (successes, failures);
+    let of_job = |job: String| {
+        let successes = successes.remove(&job).unwrap_or_default();
+        let failed = failures.remove(&job).unwrap_or_default().into_iter();
+        let failed = failed
+            .filter(|(item, runs)| successes.get(item).is_none_or(|at| *at < runs.last_ms))
+            .map(|(item, runs)| {
+                let JavaFailures { count, first_ms, last_ms, cause, .. } = runs;
+                (item, FailedRuns::new(count, first_ms, last_ms, cause))
+            })
+            .collect();
+        (job, HistoryFacts::new(successes, read_at).failed(failed))
+    };
+    jobs.into_iter().map(of_job).collect()
 }

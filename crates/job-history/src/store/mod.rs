@@ -18,6 +18,7 @@ mod write;
 use std::time::Duration;
 
 pub(crate) use fault::{Fault, FaultClass};
+pub use java::JavaFailures;
 pub(crate) use prune::Table;
 pub(crate) use read::Order;
 #[cfg(feature = "verify")]

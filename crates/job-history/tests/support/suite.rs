@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, join_all};
 use jiff::Timestamp;
 use job_history::{
     Error, EventQuery, FireOutcome, FirePage, FireQuery, FireRecord, History, HistoryOptions,
-    HistorySubscriber, OutputQuery,
+    HistorySubscriber, JavaFailures, OutputQuery,
 };
 use lite::{EventSubscriber as _, OutputLine, OutputStream};
 
@@ -51,7 +51,7 @@ pub(crate) async fn all(store: &TestStore) {
     special_and_long_texts_are_stored(store).await;
     times_beyond_the_java_columns_are_stored(store).await;
     output_has_the_first_and_last_lines_of_a_run(store).await;
-    last_successes_of_java_instances_are_found(store).await;
+    ends_of_java_runs_are_found(store).await;
     audited_changes_are_stored_once(store).await;
     only_old_rows_are_pruned(store).await;
 }
@@ -582,12 +582,17 @@ async fn times_beyond_the_java_columns_are_stored(store: &TestStore) {
 
 /// The rows are those that ElasticJob 2.1.5 and 3.0.4 write: one for each item, with a task id of
 /// all items of the instance. Rows whose instance is of this project are left out.
-async fn last_successes_of_java_instances_are_found(store: &TestStore) {
+async fn ends_of_java_runs_are_found(store: &TestStore) {
     let (java, rust) = ("0,1,2@-@READY@-@10.0.0.9@-@47114", "1@-@READY@-@10.0.0.9@-@47114-k3f9a");
     let rows = [
         ("legacy", java, 0, true, Some("13:00:01")),
         ("legacy", java, 0, true, Some("14:00:01")),
         ("legacy", java, 0, false, Some("15:00:01")),
+        ("legacy", java, 0, false, Some("13:30:01")),
+        ("legacy", java, 0, false, Some("15:10:01")),
+        ("legacy", rust, 0, false, Some("15:20:01")),
+        ("legacy", java, 0, false, None),
+        ("legacy", java, 1, false, Some("12:00:09")),
         ("legacy", java, 1, true, Some("13:00:09")),
         ("legacy", rust, 1, true, Some("15:00:09")),
         ("legacy", java, 2, false, None),
@@ -597,9 +602,9 @@ async fn last_successes_of_java_instances_are_found(store: &TestStore) {
         let ended = ended.map_or("NULL".to_owned(), |time| format!("'2024-02-29 {time}'"));
         let statement = format!(
             "INSERT INTO JOB_EXECUTION_LOG (id, job_name, task_id, hostname, ip, sharding_item, \
-             execution_source, is_success, start_time, complete_time) \
+             execution_source, is_success, start_time, complete_time, failure_cause) \
              VALUES ('java-{n}', '{job}', '{job}@-@{task}', 'old', '10.0.0.9', {item}, 'NORMAL_TRIGGER', \
-             {}, '2024-02-29 12:59:59', {ended})",
+             {}, '2024-02-29 12:59:59', {ended}, 'cause {n}')",
             (store.truth)(is_success)
         );
         (store.execute)(statement).await;
@@ -611,6 +616,20 @@ async fn last_successes_of_java_instances_are_found(store: &TestStore) {
     let times = [two, one].map(|time| time.parse::<Timestamp>().unwrap().as_millisecond());
     assert_eq!(found["legacy"], (0..).zip(times).collect());
     assert!(!found.contains_key("broken"), "{found:?}");
+
+    let found = history.java_failures(&zone).await.unwrap();
+    let of = |job: &str| -> Vec<_> {
+        let of_item = |(item, runs): (&u32, &JavaFailures)| {
+            let times = [runs.first_ms, runs.last_ms];
+            let times = times.map(|ms| Timestamp::from_millisecond(ms).unwrap().to_string());
+            (*item, runs.count, times, runs.cause.clone())
+        };
+        found.get(job).into_iter().flatten().map(of_item).collect()
+    };
+    let (first, last) = ("2024-02-29T14:00:01Z".to_owned(), "2024-02-29T14:10:01Z".to_owned());
+    assert_eq!(of("legacy"), [(0, 2, [first, last], Some("cause 4".to_owned()))]);
+    let only = "2024-02-29T12:00:01Z".to_owned();
+    assert_eq!(of("broken"), [(0, 1, [only.clone(), only], Some("cause 11".to_owned()))]);
     history.close(DEADLINE).await.unwrap();
 }
 

@@ -46,19 +46,20 @@ pub(super) fn violation(
 }
 
 /// Describes failed runs of one item in a row.
-pub(super) fn in_row(job: &JobSnapshot, item: ShardingItem, n: u32) -> String {
+pub(super) fn in_row(job: &JobSnapshot, item: ShardingItem, n: u32, cause: Option<&str>) -> String {
     let runs = if n == 1 { "run".to_owned() } else { format!("{n} runs") };
-    format!("the last {runs} of {} failed{}", named(job, item), reason(job, item))
+    format!("the last {runs} of {} failed{}", named(job, item), reason(job, item, cause))
 }
 
 /// Describes items that fail at once.
-pub(super) fn at_once(job: &JobSnapshot, items: &[u32]) -> String {
+pub(super) fn at_once(job: &JobSnapshot, items: &[u32], cause: Option<&str>) -> String {
     let named: Vec<String> = items.iter().take(MAX_NAMED).map(ToString::to_string).collect();
     let more = match items.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
-    let last = items.last().map(|item| reason(job, ShardingItem::new(*item))).unwrap_or_default();
+    let last = items.last().map(|item| reason(job, ShardingItem::new(*item), cause));
+    let last = last.unwrap_or_default();
     format!("the last runs of items {}{more} failed{last}", named.join(", "))
 }
 
@@ -79,7 +80,11 @@ pub(super) fn blind(job: &JobSnapshot, item: ShardingItem, why: Blind) -> String
     }
 }
 
-fn reason(job: &JobSnapshot, item: ShardingItem) -> String {
+/// Returns the cause of a failure by a history, or that of the item's record.
+fn reason(job: &JobSnapshot, item: ShardingItem, cause: Option<&str>) -> String {
+    if let Some(cause) = cause {
+        return format!(": {cause}");
+    }
     let record = job.view().item(item).ledger.as_ref();
     let failure = record.and_then(|record| record.value.failure.as_ref());
     failure.map(|failure| format!(": {failure}")).unwrap_or_default()

@@ -1,5 +1,6 @@
 //! Conditions that each item of a job must meet.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use coordination::{JobConfig, Ledger};
@@ -112,30 +113,44 @@ fn combined(
 
 /// Judges the failed runs of all items: of one item in a row, or of several items at once.
 fn failures(scene: Scene<'_>, n: u32) -> Judged {
-    let memory = scene.seen.memory;
-    let in_row = memory.failing.iter().find(|(_, failing)| failing.count >= n);
-    let mut since: Vec<i64> = memory.failing.values().map(|failing| failing.since).collect();
+    let failing = scene.failing();
+    let in_row = failing.iter().find(|(_, failing)| failing.count >= n);
+    let mut since: Vec<i64> = failing.values().map(|failing| failing.since).collect();
     since.sort_unstable();
     let at_once = usize::try_from(n).ok().and_then(|n| since.get(n.saturating_sub(1)));
     match (in_row, at_once) {
         (None, None) => {}
-        (Some((item, failing)), _) => {
+        (Some((item, row)), _) => {
             let item = ShardingItem::new(*item);
-            let why = describe::in_row(scene.job, item, failing.count);
-            return Judged { items: memory.failing.len(), ..violated(failing.since, why) };
+            let why = describe::in_row(scene.job, item, row.count, row.cause);
+            return Judged { items: failing.len(), ..violated(row.since, why) };
         }
         (None, Some(since)) => {
-            let items: Vec<u32> = memory.failing.keys().copied().collect();
-            let why = describe::at_once(scene.job, &items);
+            let items: Vec<u32> = failing.keys().copied().collect();
+            let cause = failing.values().next_back().and_then(|row| row.cause);
+            let why = describe::at_once(scene.job, &items, cause);
             return Judged { items: items.len(), ..violated(*since, why) };
         }
     }
-    let blind =
-        scene.job.items().into_iter().find_map(|item| Some((item, scene.record(item).err()?)));
+    let blind = scene
+        .job
+        .items()
+        .into_iter()
+        .filter(|item| !scene.history_shows(*item))
+        .find_map(|item| Some((item, scene.record(item).err()?)));
     match blind {
         Some((item, why)) => unknown(&describe::blind(scene.job, item, why)),
         None => Judged::of(State::Ok),
     }
+}
+
+/// Failed runs of an item in a row.
+#[derive(Clone, Copy)]
+struct FailingRow<'a> {
+    count: u32,
+    since: i64,
+    /// Cause of the last one by a history; the record has that of other runs.
+    cause: Option<&'a str>,
 }
 
 /// A job and the time at which it is judged.
@@ -169,6 +184,52 @@ impl<'a> Scene<'a> {
                 if java.is_some() && java > last { Err(Blind::JavaSince) } else { Ok(record) }
             }
         }
+    }
+
+    /// Returns true if a history shows the ends of an item's runs, and its record does not.
+    fn history_shows(&self, item: ShardingItem) -> bool {
+        let Some(history) = self.seen.history else { return false };
+        let owner = self.job.owner(item).filter(|owner| self.job.view().is_registered(owner));
+        // The history has the runs of Java instances only.
+        let is_rust = owner.is_some_and(|owner| self.job.is_java(owner) == Some(false));
+        let index = item.index();
+        let is_known =
+            history.last_success.contains_key(&index) || history.failed.contains_key(&index);
+        is_known && !is_rust && self.record(item).is_err()
+    }
+
+    /// Returns the items whose last run failed, by their records or by the history.
+    fn failing(&self) -> BTreeMap<u32, FailingRow<'a>> {
+        let observed = self.seen.memory.failing.iter();
+        let row = |count, since| FailingRow { count, since, cause: None };
+        let mut all: BTreeMap<u32, FailingRow<'a>> =
+            observed.map(|(item, failing)| (*item, row(failing.count, failing.since))).collect();
+        let Some(history) = self.seen.history else { return all };
+        for item in self.job.items().into_iter().filter(|item| self.history_shows(*item)) {
+            let index = item.index();
+            let record = self.job.view().item(item).ledger.as_ref();
+            let ended = record.and_then(|record| record.value.ended_ms);
+            // A success of a Java instance ends the row that the record began.
+            if history.last_success.get(&index).is_some_and(|success| Some(*success) > ended) {
+                all.remove(&index);
+            }
+            let success = self.seen.memory.last_success(index);
+            let Some(failed) = history.failed.get(&index).filter(|f| Some(f.last) > success) else {
+                continue;
+            };
+            // The history has not the successes of Rust instances: after one of them, only the last
+            // failed run is sure.
+            let (count, since) = if Some(failed.since) > success {
+                (failed.count, failed.since)
+            } else {
+                (1, failed.last)
+            };
+            let before = all.get(&index).map_or(0, |row| row.count);
+            let since = all.get(&index).map_or(since, |row| row.since.min(since));
+            let count = before.saturating_add(count);
+            all.insert(index, FailingRow { count, since, cause: failed.cause.as_deref() });
+        }
+        all
     }
 
     /// Returns the first fire that an item owes, and the time at which it is late.

@@ -98,16 +98,47 @@ impl Assessment {
 pub struct HistoryFacts {
     /// End of the last successful run of each item, in milliseconds since 1970 UTC.
     pub last_success: BTreeMap<u32, i64>,
+    /// Failed runs of each item since its last successful run.
+    pub failed: BTreeMap<u32, FailedRuns>,
     /// Time at which the history was read, in milliseconds since 1970 UTC; `None` for the time of
     /// the judgement. Successes after it are not known, so that no later deadline is judged.
     pub read_at: Option<i64>,
+}
+
+/// Failed runs of one item in a row, by a history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FailedRuns {
+    /// Number of runs, at least 1.
+    pub count: u32,
+    /// End of the first one, in milliseconds since 1970 UTC.
+    pub since: i64,
+    /// End of the last one, in milliseconds since 1970 UTC.
+    pub last: i64,
+    /// Cause of the last one, if it is known.
+    pub cause: Option<String>,
+}
+
+impl FailedRuns {
+    /// Returns a number of failed runs, with the ends of the first and the last one in milliseconds
+    /// since 1970 UTC.
+    #[must_use]
+    pub fn new(count: u32, since: i64, last: i64, cause: Option<String>) -> Self {
+        Self { count, since, last, cause }
+    }
 }
 
 impl HistoryFacts {
     /// Returns the facts of a history that was read at a time, in milliseconds since 1970 UTC.
     #[must_use]
     pub fn new(last_success: BTreeMap<u32, i64>, read_at: i64) -> Self {
-        Self { last_success, read_at: Some(read_at) }
+        Self { last_success, failed: BTreeMap::new(), read_at: Some(read_at) }
+    }
+
+    /// Adds the failed runs of each item since its last successful run.
+    #[must_use]
+    pub fn failed(self, failed: BTreeMap<u32, FailedRuns>) -> Self {
+        Self { failed, ..self }
     }
 }
 
