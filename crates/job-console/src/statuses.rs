@@ -1,7 +1,9 @@
-//! Shown statuses of jobs, for the filters of the pages and of the API: the state of a job, or the
-//! reason why it needs attention.
+//! Shown statuses of jobs, for the rows, filters and counts of the pages and of the API: the state of
+//! a job, or the reason why it needs attention.
 
-use operations::{Attention, JobLine, JobState};
+use std::collections::BTreeMap;
+
+use operations::{Attention, JobBrief, JobLine, JobList, JobState};
 
 /// Word of the filter for all jobs that need attention.
 pub(crate) const ATTENTION: &str = "ATTENTION";
@@ -26,10 +28,23 @@ pub(crate) fn words() -> impl Iterator<Item = &'static str> {
 
 /// Returns the word of the status that is shown for a job, and whether the job needs attention.
 pub(crate) fn shown(job: &JobLine, now_ms: i64) -> (&'static str, bool) {
-    let attention = job.attention(now_ms);
+    shown_for(job, job.attention(now_ms))
+}
+
+/// Returns what [`shown`] does, for a job that needs attention for a reason.
+pub(crate) fn shown_for(job: &JobBrief, attention: Option<Attention>) -> (&'static str, bool) {
     let of_attention = STATUSES.iter().find(|(_, one, _)| attention.is_some() && *one == attention);
     let word = of_attention.map_or(job.status.as_str(), |(word, ..)| word);
     (word, attention.is_some())
+}
+
+/// Returns the number of jobs with each shown status that occurs.
+pub(crate) fn counts(list: &JobList, now_ms: i64) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    for job in list.jobs() {
+        *counts.entry(shown(job, now_ms).0).or_default() += 1;
+    }
+    counts
 }
 
 /// Returns true if a job has the shown status, or needs attention for the word of all that do.

@@ -3,6 +3,7 @@
 use job_history::{History, HistoryOptions};
 use lite::{JobBuilder, Scheduler, job_fn};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::support::{BASE, DEADLINE, Got, Site, within};
@@ -82,6 +83,54 @@ async fn jobs_are_filtered_by_each_condition() {
         let got = site.get(&format!("{BASE}/jobs?{query}")).await.ok();
         assert_eq!(column(&got, "jobName"), expected, "{query}");
     }
+}
+
+/// Rows, the filter and the counts have the same words, also for a job whose nodes alone show `OK`.
+#[tokio::test]
+async fn status_is_one_word_in_rows_filter_and_counts() {
+    let site = Site::populated().await;
+    site.add_idle(&["idle"]).await;
+    let _owner = site.add_late("stuck").await;
+    let late = format!("{BASE}/jobs?status=LATE");
+    site.until(&late, |got| column(got, "jobName") == ["stuck"]).await;
+    let all = site.get(&format!("{BASE}/jobs")).await.ok();
+    let mut by_status: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for row in all.rows() {
+        let [name, status] = ["jobName", "status"].map(|field| row[field].as_str().unwrap());
+        by_status.entry(status).or_default().push(name);
+    }
+    assert_eq!(by_status["LATE"], ["stuck"]);
+    assert_eq!(by_status["INVALID"], ["damaged"]);
+    let namespace = site.get(BASE).await.ok();
+    let counts: BTreeMap<_, _> =
+        by_status.iter().map(|(status, jobs)| (*status, jobs.len())).collect();
+    assert_eq!(namespace.body["jobs_by_status"], serde_json::to_value(counts).unwrap());
+    for (status, jobs) in &by_status {
+        let got = site.get(&format!("{BASE}/jobs?status={status}")).await.ok();
+        assert_eq!(column(&got, "jobName"), *jobs, "{status}");
+        assert_eq!(column(&got, "status"), vec![*status; jobs.len()]);
+        for job in jobs {
+            let one = site.get(&format!("{BASE}/jobs/{job}")).await.ok();
+            assert_eq!(one.body["brief"]["status"], *status, "{job}");
+        }
+    }
+    let detail = site.get(&format!("{BASE}/jobs?status=late")).await;
+    let expected = "status is \"late\"; valid is one of OK, FAILING, CRASHED, INVALID, LATE, \
+                    RESHARDING, PAUSED, PARTLY_PAUSED, DISABLED, NO_INSTANCE, ATTENTION";
+    assert_eq!(detail.problem(400, "invalid-request"), expected);
+    let document = site.get("/api/v1/openapi.json").await.ok().body;
+    let schemas = &document["components"]["schemas"];
+    let words: Vec<_> = expected.rsplit(" of ").next().unwrap().split(", ").collect();
+    let (last, statuses) = words.split_last().unwrap();
+    let of_schema = |name: &str| -> BTreeSet<String> {
+        let schema = &schemas[name];
+        let one_of = schema["oneOf"].as_array().cloned().unwrap_or_else(|| vec![schema.clone()]);
+        let values = one_of.iter().flat_map(|one| one["enum"].as_array().unwrap().clone());
+        values.map(|value| value.as_str().unwrap().to_owned()).collect()
+    };
+    let set = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(of_schema("JobStatus"), set(statuses));
+    assert_eq!(of_schema("StatusWord"), set(&[statuses, &[*last]].concat()));
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use axum::extract::connect_info::MockConnectInfo;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use coordination::{Dialect, JavaSettings, JobConfig, JobName, encode_config};
 use http_body_util::BodyExt as _;
+use jiff::Timestamp;
 use job_console::Console;
 use job_history::History;
 use lite::{JobBuilder, Scheduler, job_fn};
@@ -288,6 +289,11 @@ impl Site {
         self.until(&path, |got| got.body["servers"].as_array().is_some_and(|s| s.len() == 1)).await;
     }
 
+    /// Adds a job with a late item, as [`create_late`] does.
+    pub(crate) async fn add_late(&self, job: &str) -> MemoryCenter {
+        create_late(&self.registry, job, 1).await
+    }
+
     pub(crate) async fn send(&self, request: Request<Body>) -> Got {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
@@ -406,4 +412,36 @@ pub(crate) fn document(job: &str, dialect: Dialect) -> String {
     config.java = JavaSettings::of(dialect);
     config.cron = Some("0 0 3 * * ?".to_owned());
     encode_config(&config)
+}
+
+/// Creates a job whose owner has started none of the due fires of its items. The owner
+/// lives as long as the returned client.
+pub(crate) async fn create_late(registry: &MemoryRegistry, job: &str, items: u32) -> MemoryCenter {
+    let mut config = JobConfig::new(JobName::new(job).unwrap(), items);
+    config.cron = Some("0 * * * * ?".to_owned());
+    config.java = JavaSettings::of(Dialect::V3);
+    let instance = "jobInstanceId: 10.0.0.9@-@7\nserverIp: 10.0.0.9\n# RUST\n";
+    let minute = Timestamp::now().as_millisecond() / 60_000 * 60_000;
+    let (last, next) = (minute - 600_000, minute - 540_000);
+    let record =
+        format!(r#"{{"v":1,"token":1,"last":{last},"next":{next},"config":0,"state":"idle"}}"#);
+    let mut nodes = vec![
+        (format!("/{job}/config"), encode_config(&config)),
+        (format!("/{job}/instances/10.0.0.9@-@7"), instance.to_owned()),
+        (format!("/{job}/servers/10.0.0.9"), "ENABLED".to_owned()),
+    ];
+    let of_items = |path: &dyn Fn(u32) -> String, data: &str| {
+        (0..items).map(|item| (path(item), data.to_owned())).collect::<Vec<_>>()
+    };
+    nodes.extend(of_items(&|item| format!("/{job}/sharding/{item}/instance"), "10.0.0.9@-@7"));
+    // The records are written last: their owner was ready for the next fires.
+    nodes.extend(of_items(&|item| format!("/{job}/ledger/{item}"), &record));
+    let center = registry.connect();
+    for (path, data) in nodes {
+        let is_instance = path.contains("/instances/");
+        let life = if is_instance { Lifetime::Ephemeral } else { Lifetime::Persistent };
+        let txn = Txn::new().create(NodePath::parse(&path).unwrap(), data, life);
+        assert!(center.commit(txn).await.unwrap().is_committed(), "{path}");
+    }
+    center
 }

@@ -9,16 +9,20 @@ use axum::response::Response;
 use coordination::{JobName, ServerIp, server_of};
 use jiff::Timestamp;
 use operations::{
-    JobBrief, JobLine, JobList, JobSnapshot, JobState, LiveNamespace, job_brief_since,
+    JobBrief, JobLine, JobList, JobSnapshot, LiveNamespace, attention, job_brief_since,
 };
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::paging::{Page, Paging};
 use super::place::Live;
 use super::scan;
 use crate::namespaces::is_on_server;
 use crate::problem::{Answer, Problem};
-use crate::statuses::{has_status, words};
+use crate::statuses::{has_status, shown, shown_for, words};
 
 /// Condition for jobs. A job must meet all fields that are given.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
@@ -27,7 +31,7 @@ pub(super) struct JobFilter {
     /// Text that the name contains, in any case.
     #[schema(example = "report")]
     pub(super) text: Option<String>,
-    /// State of the job, or its status as the page of jobs shows it.
+    /// Status of the job.
     #[schema(value_type = Option<StatusWord>)]
     pub(super) status: Option<String>,
     /// Label of the job.
@@ -39,40 +43,100 @@ pub(super) struct JobFilter {
     pub(super) server: Option<String>,
 }
 
-/// State of a job, or the status that the page of jobs shows for it.
+/// Status of a job: its state, or the most urgent reason why it needs attention.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+#[expect(dead_code, reason = "only the schema is used")]
+enum JobStatus {
+    /// The job needs no attention.
+    Ok,
+    /// The last run of an item failed, panicked, timed out or was interrupted.
+    Failing,
+    /// No instance is alive, and at least one run is unfinished.
+    Crashed,
+    /// The configuration cannot be read.
+    Invalid,
+    /// An item has not started its run in time.
+    Late,
+    /// An item has no live owner.
+    Resharding,
+    /// All servers with live instances are paused, or some are and the others are disabled.
+    Paused,
+    /// Some servers with live instances are paused, and at least one is enabled.
+    PartlyPaused,
+    /// All servers with live instances are disabled.
+    Disabled,
+    /// No instance is alive.
+    NoInstance,
+}
+
+/// Status of a job, or `ATTENTION` for all jobs that need attention.
 #[derive(utoipa::ToSchema)]
 #[schema(rename_all = "SCREAMING_SNAKE_CASE")]
 #[expect(dead_code, reason = "only the schema is used")]
 enum StatusWord {
     Ok,
     Failing,
+    Crashed,
+    Invalid,
+    Late,
     Resharding,
     Paused,
+    PartlyPaused,
     Disabled,
     NoInstance,
-    Crashed,
-    /// Shown status: an item has not started its run in time.
-    Late,
-    /// Shown status: the configuration cannot be read.
-    Invalid,
-    /// Shown status: some servers with live instances are paused.
-    PartlyPaused,
     /// The job needs attention for any reason.
     Attention,
 }
 
-/// A checked status.
-#[derive(Clone, Copy)]
-enum Status {
-    Is(JobState),
-    /// A word of the page of jobs that is no state.
-    Shown(&'static str),
+/// Summary of a job with its status, which is the word of the filter.
+#[derive(Debug)]
+pub(super) struct JobRow {
+    brief: Arc<JobBrief>,
+    status: &'static str,
+}
+
+impl JobRow {
+    fn of(line: &JobLine, now_ms: i64) -> Self {
+        Self { brief: Arc::clone(&line.brief), status: shown(line, now_ms).0 }
+    }
+}
+
+impl Serialize for JobRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let brief = serde_json::to_value(&*self.brief).map_err(S::Error::custom)?;
+        let Value::Object(mut fields) = brief else {
+            return Err(S::Error::custom("a summary is an object"));
+        };
+        // The state of the nodes alone does not show that a job is late or invalid.
+        fields.insert("status".to_owned(), self.status.into());
+        fields.serialize(serializer)
+    }
+}
+
+impl PartialSchema for JobRow {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = JobBrief::schema();
+        if let RefOr::T(Schema::Object(object)) = &mut schema {
+            object
+                .properties
+                .insert("status".to_owned(), Ref::from_schema_name("JobStatus").into());
+        }
+        schema
+    }
+}
+
+impl ToSchema for JobRow {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        JobBrief::schemas(schemas);
+        schemas.push(("JobStatus".to_owned(), JobStatus::schema()));
+    }
 }
 
 /// A checked condition.
 pub(super) struct JobMatcher {
     text: Option<String>,
-    status: Option<Status>,
+    status: Option<&'static str>,
     label: Option<String>,
     template: Option<String>,
     server: Option<ServerIp>,
@@ -89,22 +153,9 @@ impl JobFilter {
     }
 }
 
-fn status_of(word: &str) -> Answer<Status> {
-    let all = [
-        JobState::Ok,
-        JobState::Failing,
-        JobState::Resharding,
-        JobState::Paused,
-        JobState::Disabled,
-        JobState::NoInstance,
-        JobState::Crashed,
-    ];
-    let is_state = |word: &str| all.iter().any(|state| state.as_str() == word);
-    let mut shown = words().filter(|word| !is_state(word));
-    let state = all.into_iter().find(|state| state.as_str() == word).map(Status::Is);
-    state.or_else(|| shown.find(|one| *one == word).map(Status::Shown)).ok_or_else(|| {
-        let states = all.iter().map(|state| state.as_str());
-        let valid: Vec<&str> = states.chain(words().filter(|word| !is_state(word))).collect();
+fn status_of(word: &str) -> Answer<&'static str> {
+    words().find(|one| *one == word).ok_or_else(|| {
+        let valid: Vec<&str> = words().collect();
         Problem::invalid(format!("status is {word:?}; valid is one of {}", valid.join(", ")))
     })
 }
@@ -139,11 +190,7 @@ impl JobMatcher {
         let has_text = |text: &String| job.job_name.to_lowercase().contains(text);
         let is_wanted =
             |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
-        let has_status = |status| match status {
-            Status::Is(state) => job.status == state,
-            Status::Shown(word) => has_status(job, word, now_ms),
-        };
-        self.status.is_none_or(has_status)
+        self.status.is_none_or(|word| has_status(job, word, now_ms))
             && is_wanted(&self.label, &job.label)
             && is_wanted(&self.template, &job.template)
             && self.text.as_ref().is_none_or(has_text)
@@ -156,7 +203,7 @@ impl JobMatcher {
 pub(super) struct JobsQuery {
     /// Text that the name contains, in any case.
     text: Option<String>,
-    /// State of the job, or its status as the page of jobs shows it.
+    /// Status of the job.
     #[param(value_type = Option<StatusWord>)]
     status: Option<String>,
     /// Label of the job.
@@ -177,7 +224,7 @@ pub(super) struct JobsQuery {
     get,
     path = "/api/v1/namespaces/{namespace}/jobs",
     params(JobsQuery),
-    responses((status = 200, description = "A page of jobs", body = Page<JobBrief>)),
+    responses((status = 200, description = "A page of jobs", body = Page<JobRow>)),
 )]
 pub(super) async fn list_jobs(live: Live, Query(query): Query<JobsQuery>) -> Answer<Response> {
     let JobsQuery { text, status, label, template, server, limit, cursor } = query;
@@ -188,15 +235,16 @@ pub(super) async fn list_jobs(live: Live, Query(query): Query<JobsQuery>) -> Ans
     let rows = matcher
         .matching(&live.namespace.live, &list)
         .filter(|job| after.is_none_or(|after| job.job_name.as_str() > after))
-        .map(|job| (job.job_name.clone(), &*job.brief));
-    Ok(fresh.answer(paging.select_sorted(rows)))
+        .map(|job| (job.job_name.clone(), job));
+    let now_ms = Timestamp::now().as_millisecond();
+    Ok(fresh.answer(paging.select_sorted(rows).map(|job| JobRow::of(job, now_ms))))
 }
 
 /// One job.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct JobDetail {
     /// Summary of the job.
-    brief: JobBrief,
+    brief: JobRow,
     /// Revision of the configuration, which an update names in `If-Match`.
     config_revision: Option<u64>,
     /// Instance that leads; null if none leads.
@@ -267,12 +315,19 @@ struct AnomalyDetail {
 pub(super) async fn get_job(live: Live, headers: HeaderMap) -> Answer<Response> {
     let (fresh, job) = (live.fresh(), live.snapshot()?);
     let list = live.namespace.live.list();
-    let ready_ms = list.get(job.job().as_str()).map(|line| line.ready_ms);
-    let (tag, detail) = scan(move || (tag_of(&job), detail(&job, ready_ms))).await?;
+    let line = list.get(job.job().as_str());
+    let times = line.map(|line| (line.ready_ms, line.state_since_ms));
+    let (tag, detail) = scan(move || (tag_of(&job), detail(&job, times))).await?;
     Ok(fresh.tagged(&tag, &headers, detail))
 }
 
-fn detail(job: &JobSnapshot, ready_ms: Option<i64>) -> JobDetail {
+/// Returns a job. The times are those at which the reader first saw its instances ready, and at which
+/// its state began.
+fn detail(job: &JobSnapshot, times: Option<(i64, i64)>) -> JobDetail {
+    let now_ms = Timestamp::now().as_millisecond();
+    let (ready_ms, since_ms) = (times.map(|(ready, _)| ready), times.map_or(now_ms, |(_, at)| at));
+    let brief = Arc::new(job_brief_since(job, ready_ms));
+    let (status, _) = shown_for(&brief, attention(&brief, since_ms, now_ms));
     let server = |(ip, state): (&ServerIp, coordination::ServerState)| JobServer {
         server_ip: ip.to_string(),
         state: state.to_string(),
@@ -283,7 +338,7 @@ fn detail(job: &JobSnapshot, ready_ms: Option<i64>) -> JobDetail {
         reason: anomaly.reason.clone(),
     };
     JobDetail {
-        brief: job_brief_since(job, ready_ms),
+        brief: JobRow { brief, status },
         config_revision: job.config_revision().map(|revision| revision.0),
         leader: job.view().leader().map(ToString::to_string),
         instances: instances(job),

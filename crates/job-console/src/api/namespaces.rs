@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use jiff::Timestamp;
 use operations::Freshness;
 use serde::Serialize;
 
 use super::place::{Place, age_ms};
 use crate::namespaces::{Namespace, Namespaces};
+use crate::statuses;
 
 /// State of the feed of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -54,7 +56,8 @@ pub(super) struct NamespaceDetail {
     has_history: bool,
     /// Number of jobs with a configuration.
     jobs: usize,
-    /// Number of jobs in each state that occurs.
+    /// Number of jobs with each status that occurs, which is the status of their rows and of the
+    /// filter.
     jobs_by_status: BTreeMap<&'static str, usize>,
     /// Number of live instances. An instance counts once, whatever the number of its jobs.
     instances: usize,
@@ -94,13 +97,12 @@ pub(super) async fn get_namespace(place: Place) -> Json<NamespaceDetail> {
 fn detail(namespace: &Namespace) -> NamespaceDetail {
     let freshness = DataFreshness::of(namespace.live.freshness());
     let (list, servers) = (namespace.live.list(), namespace.live.servers());
-    let by_status = list.totals().jobs.iter().map(|(status, jobs)| (status.as_str(), *jobs));
     NamespaceDetail {
         name: namespace.name.clone(),
         freshness,
         has_history: namespace.history.is_some(),
         jobs: list.jobs().len(),
-        jobs_by_status: by_status.collect(),
+        jobs_by_status: statuses::counts(&list, Timestamp::now().as_millisecond()),
         // Each instance is on one server.
         instances: servers.iter().map(|server| server.instances_num).sum(),
         servers: servers.len(),
