@@ -13,6 +13,7 @@ use utoipa::openapi::{OpenApi, RefOr};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::access::{Caller, Permission};
+use crate::api::DRY_RUN;
 use crate::console::Shared;
 use crate::problem::Problem;
 
@@ -80,6 +81,9 @@ impl Routes {
                 text.push_str(if text.is_empty() { "" } else { "\n\n" });
                 text.push_str(&note);
                 known.extend(query_parameters(operation));
+                if !method.is_safe() {
+                    known.push(DRY_RUN.to_owned());
+                }
                 self.rules.push(Rule {
                     method: method.to_string(),
                     path: path.clone(),

@@ -26,7 +26,7 @@ async fn rejection_of_the_framework_is_a_problem() {
         ("DELETE", &run, &[], "", 405, "wrong-method", "method is DELETE"),
         ("POST", &run, &[], "{}", 415, "wrong-content-type", "Content-Type"),
         ("POST", &run, &json, "{", 400, "invalid-request", "EOF"),
-        ("POST", &run, &json, "{}", 422, "invalid-request", "missing field `reason`"),
+        ("POST", &run, &json, "{}", 400, "invalid-reason", "reason is blank"),
         ("POST", &run, &json, r#"{"reason":"r","a":1}"#, 422, "invalid-request", "`a`"),
         ("POST", &run, &json, r#"{"reason":"r","items":["x"]}"#, 422, "invalid-request", "items"),
         ("POST", &run, &json, &large, 413, "body-too-large", "limit"),

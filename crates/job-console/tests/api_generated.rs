@@ -194,8 +194,12 @@ impl Generator<'_> {
         // A path without a name is that of another route.
         let is_in_path = parameter["in"] == "path";
         let text = if is_in_path && text.is_empty() { "x".to_owned() } else { text };
-        // A text without quotes is also a number.
-        let read = [text.parse::<i64>().ok().map(Value::from), Some(json!(text))];
+        // A text without quotes is also a number or a truth value.
+        let read = [
+            text.parse::<i64>().ok().map(Value::from),
+            text.parse::<bool>().ok().map(Value::from),
+            Some(json!(text)),
+        ];
         let meets = |value: Value| faults(self.document, schema, &value).is_empty();
         (text.clone(), !read.into_iter().flatten().any(meets))
     }

@@ -6,6 +6,7 @@ mod access;
 mod api_changes;
 mod api_conventions;
 mod api_document;
+mod api_dry_run;
 mod api_generated;
 mod api_idempotency;
 mod api_reads;

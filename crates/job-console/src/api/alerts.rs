@@ -1,15 +1,14 @@
 //! Expectations with their states, and silences.
 
+use axum::Json;
 use axum::extract::Query;
 use axum::response::Response;
-use axum::{Extension, Json};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::change::by;
+use super::change::Intent;
 use super::paging::{Page, Paging};
 use super::place::{Live, Place};
-use crate::access::Caller;
 use crate::alerts::{Row, Standing, end_of, expectation};
 use crate::problem::{Answer, Problem};
 
@@ -157,9 +156,10 @@ pub(super) struct SilenceRequest {
     /// Length of the silence, in seconds.
     #[schema(minimum = 1, maximum = 31_622_400, example = 7_200)]
     seconds: u64,
-    /// Reason, stored with the silence: 1 to 512 bytes without control characters.
+    /// Reason, stored with the silence: 1 to 512 bytes without control characters. Required unless
+    /// it is a dry run.
     #[schema(min_length = 1, max_length = 512, example = "release 12")]
-    reason: String,
+    reason: Option<String>,
 }
 
 /// A silence to end.
@@ -169,9 +169,10 @@ pub(super) struct SilenceEnd {
     /// Kind of the expectation.
     #[schema(example = "late_after")]
     expectation: String,
-    /// Reason: 1 to 512 bytes without control characters. The log of the console has it.
+    /// Reason: 1 to 512 bytes without control characters. The log of the console has it. Required
+    /// unless it is a dry run.
     #[schema(min_length = 1, max_length = 512, example = "release 12 is done")]
-    reason: String,
+    reason: Option<String>,
 }
 
 /// The silence of an expectation after a change.
@@ -195,11 +196,11 @@ pub(super) struct Silenced {
 )]
 pub(super) async fn silence_expectation(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<SilenceRequest>,
 ) -> Answer<Json<Silenced>> {
     let until = end_of("seconds", body.seconds)?;
-    change(&place, &caller, &body.expectation, Some(until), &body.reason).await
+    change(&place, &intent, &body.expectation, Some(until), body.reason.as_deref()).await
 }
 
 /// Ends the silence of an expectation of a job.
@@ -211,20 +212,22 @@ pub(super) async fn silence_expectation(
 )]
 pub(super) async fn end_silence(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<SilenceEnd>,
 ) -> Answer<Json<Silenced>> {
-    change(&place, &caller, &body.expectation, None, &body.reason).await
+    change(&place, &intent, &body.expectation, None, body.reason.as_deref()).await
 }
 
 async fn change(
     place: &Place,
-    caller: &Caller,
+    intent: &Intent,
     text: &str,
     until: Option<Timestamp>,
-    reason: &str,
+    reason: Option<&str>,
 ) -> Answer<Json<Silenced>> {
-    let (by, job, kind) = (by(caller, reason)?, place.job()?, expectation(text)?);
-    place.namespace.alerts.silence(&job, kind, until, &by).await?;
+    let (by, job, kind) = (intent.by(reason)?, place.job()?, expectation(text)?);
+    if let Some(by) = by {
+        place.namespace.alerts.silence(&job, kind, until, &by).await?;
+    }
     Ok(Json(Silenced { job: job.to_string(), expectation: kind.as_str(), until }))
 }

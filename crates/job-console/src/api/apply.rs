@@ -1,13 +1,12 @@
 //! Configuration as code.
 
+use axum::Json;
 use axum::response::Response;
-use axum::{Extension, Json};
 use operations::{ApplyPlan, Owner};
 use serde::{Deserialize, Serialize};
 
-use super::change::{Changed, answer, by, changed};
+use super::change::{Changed, Intent, answer, changed};
 use super::place::Place;
-use crate::access::Caller;
 use crate::apply::{Declared, DeclaringFile, PlannedApply, owner, plan};
 use crate::audit_copy;
 use crate::bulk::check_digest;
@@ -30,12 +29,12 @@ pub(super) struct ApplyRequest {
     /// True to remove the jobs that this owner created and no file declares any more.
     #[serde(default)]
     prune: bool,
-    /// True to change nothing, and to return the plan with its digest.
+    /// True to change nothing, and to return the plan with its digest: the same as the query parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
-    /// Digest of the dry run; required without `dry_run`.
+    /// Digest of the dry run; required unless it is a dry run.
     digest: Option<String>,
-    /// Reason, recorded with each change; required without `dry_run`.
+    /// Reason, recorded with each change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
     reason: Option<String>,
 }
@@ -77,7 +76,7 @@ pub(super) enum ApplyAnswer {
 )]
 pub(super) async fn apply_files(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<ApplyRequest>,
 ) -> Answer<Response> {
     let (files, prune) = (body.files, body.prune);
@@ -87,11 +86,10 @@ pub(super) async fn apply_files(
     }
     let owner = owner(&body.owner).map_err(Problem::invalid)?;
     let declared = Declared { files, owner, prune };
-    let PlannedApply { plan, digest } = plan(&place.namespace, &caller, declared).await?;
-    if body.dry_run {
+    let PlannedApply { plan, digest } = plan(&place.namespace, &intent.caller, declared).await?;
+    let Some(by) = intent.or_dry(body.dry_run).by(body.reason.as_deref())? else {
         return Ok(answer(false, PlanToApply { plan, digest }));
-    }
-    let by = by(&caller, body.reason.as_deref().unwrap_or_default())?;
+    };
     check_digest(body.digest.as_deref(), &digest)?;
     let report = place.namespace.operations.apply(&plan, &by).await;
     audit_copy::remember(&place.namespace, &report).await;

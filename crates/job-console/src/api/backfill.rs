@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use axum::Json;
 use axum::response::Response;
-use axum::{Extension, Json};
 use jiff::Timestamp;
 use operations::{BackfillProgress, BackfillRequest, Report};
 use serde::{Deserialize, Serialize};
 
-use super::change::{Changed, answer, by_unless_dry, changed};
+use super::change::{Changed, Intent, answer, changed};
 use super::change_jobs::items;
 use super::place::{Live, Place};
-use crate::access::Caller;
 use crate::problem::Answer;
 
 /// Past fires to run again.
@@ -37,10 +36,10 @@ pub(super) struct BackfillBody {
     #[serde(default = "one")]
     #[schema(minimum = 1, maximum = 16, default = 1)]
     concurrency: usize,
-    /// True to change nothing, and to return the expected effects.
+    /// True to change nothing, and to return the expected effects: the same as the query parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
-    /// Reason, recorded with the change; not required for a dry run.
+    /// Reason, recorded with the change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
     reason: Option<String>,
 }
@@ -53,10 +52,10 @@ fn one() -> usize {
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BackfillCancelBody {
-    /// True to change nothing, and to return the expected effects.
+    /// True to change nothing, and to return the expected effects: the same as the query parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
-    /// Reason, recorded with the change; not required for a dry run.
+    /// Reason, recorded with the change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
     reason: Option<String>,
 }
@@ -94,13 +93,13 @@ pub(super) async fn list_backfills(live: Live) -> Answer<Response> {
 )]
 pub(super) async fn request_backfill(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<BackfillBody>,
 ) -> Answer<Response> {
     let (job, operations) = (place.job()?, &place.namespace.operations);
     let of = body.items.map(items).transpose()?;
     let request = BackfillRequest::new(body.from, body.to).items(of).concurrency(body.concurrency);
-    let Some(by) = by_unless_dry(&caller, body.reason.as_deref(), body.dry_run)? else {
+    let Some(by) = intent.or_dry(body.dry_run).by(body.reason.as_deref())? else {
         let (report, fires) = operations.preview_backfill(&job, &request).await?;
         return Ok(answer(false, BackfillRequested { report, id: None, fires: Some(fires) }));
     };
@@ -118,12 +117,12 @@ pub(super) async fn request_backfill(
 )]
 pub(super) async fn cancel_backfill(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<BackfillCancelBody>,
 ) -> Answer<Response> {
     let (job, backfill) = (place.job()?, place.backfill());
     let operations = &place.namespace.operations;
-    let Some(by) = by_unless_dry(&caller, body.reason.as_deref(), body.dry_run)? else {
+    let Some(by) = intent.or_dry(body.dry_run).by(body.reason.as_deref())? else {
         return Ok(changed(operations.preview_cancel_backfill(&job, backfill).await?));
     };
     Ok(changed(operations.cancel_backfill(&job, backfill, &by).await?))

@@ -1,16 +1,15 @@
 //! One action on all jobs that match a filter, after a dry run.
 
+use axum::Json;
 use axum::response::Response;
-use axum::{Extension, Json};
 use jiff::Timestamp;
 use operations::{Entry, JobAction, JobSnapshot, Report};
 use serde::{Deserialize, Serialize};
 
-use super::change::{Changed, by, changed};
+use super::change::{Changed, Intent, changed};
 use super::jobs::JobFilter;
 use super::place::Live;
 use super::scan;
-use crate::access::Caller;
 use crate::bulk::{Bulk, check_digest};
 use crate::problem::Answer;
 
@@ -23,12 +22,12 @@ const MAX_TARGETS: usize = 20;
 pub(super) struct BulkRequest {
     /// Condition for the jobs. An empty filter matches all jobs.
     filter: JobFilter,
-    /// True to change nothing, and to return the jobs with a digest.
+    /// True to change nothing, and to return the jobs with a digest: the same as the query parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
-    /// Digest of the dry run; required without `dry_run`.
+    /// Digest of the dry run; required unless it is a dry run.
     digest: Option<String>,
-    /// Reason, recorded with each change; required without `dry_run`.
+    /// Reason, recorded with each change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
     reason: Option<String>,
 }
@@ -88,10 +87,10 @@ macro_rules! actions {
             )]
             pub(super) async fn $name(
                 live: Live,
-                Extension(caller): Extension<Caller>,
+                intent: Intent,
                 Json(body): Json<BulkRequest>,
             ) -> Answer<Response> {
-                Bulk { action: JobAction::$action, caller }.run(live, body).await
+                run(JobAction::$action, intent, live, body).await
             }
         )*
     };
@@ -114,20 +113,19 @@ actions! {
     enable_jobs, "/api/v1/namespaces/{namespace}/bulk/enable", Enable;
 }
 
-impl Bulk {
-    async fn run(self, live: Live, body: BulkRequest) -> Answer<Response> {
-        let (matcher, fresh) = (body.filter.matcher()?, live.fresh());
-        let jobs = matcher.matching_jobs(&live.namespace.live);
-        let digest = self.digest(&jobs)?;
-        if body.dry_run {
-            let now = Timestamp::now();
-            let preview = move || jobs.iter().map(|job| job_preview(&self, job, now)).collect();
-            return Ok(fresh.answer(BulkPreview { jobs: scan(preview).await?, digest }));
-        }
-        let by = by(&self.caller, body.reason.as_deref().unwrap_or_default())?;
-        check_digest(body.digest.as_deref(), &digest)?;
-        Ok(changed(self.apply(&live.namespace, jobs, &by).await))
-    }
+async fn run(action: JobAction, intent: Intent, live: Live, body: BulkRequest) -> Answer<Response> {
+    let (matcher, fresh) = (body.filter.matcher()?, live.fresh());
+    let jobs = matcher.matching_jobs(&live.namespace.live);
+    let intent = intent.or_dry(body.dry_run);
+    let bulk = Bulk { action, caller: intent.caller.clone() };
+    let digest = bulk.digest(&jobs)?;
+    let Some(by) = intent.by(body.reason.as_deref())? else {
+        let now = Timestamp::now();
+        let preview = move || jobs.iter().map(|job| job_preview(&bulk, job, now)).collect();
+        return Ok(fresh.answer(BulkPreview { jobs: scan(preview).await?, digest }));
+    };
+    check_digest(body.digest.as_deref(), &digest)?;
+    Ok(changed(bulk.apply(&live.namespace, jobs, &by).await))
 }
 
 fn job_preview(bulk: &Bulk, job: &JobSnapshot, now: Timestamp) -> JobPreview {

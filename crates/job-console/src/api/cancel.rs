@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use axum::Json;
 use axum::response::Response;
-use axum::{Extension, Json};
 use coordination::FireTime;
 use jiff::Timestamp;
 use operations::RunsToCancel;
 use serde::Deserialize;
 
-use super::change::{Changed, by_unless_dry, changed};
+use super::change::{Changed, Intent, changed};
 use super::change_jobs::items;
 use super::place::Place;
-use crate::access::Caller;
 use crate::problem::{Answer, Problem};
 
 /// Runs to cancel. Exactly one of `items`, `fire` and `all` is required.
@@ -28,10 +27,10 @@ pub(super) struct CancelRequest {
     /// True to end all unfinished runs of the job.
     #[serde(default)]
     all: bool,
-    /// True to change nothing, and to return the expected effects.
+    /// True to change nothing, and to return the expected effects: the same as the query parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
-    /// Reason, recorded with the change and with each run; not required for a dry run.
+    /// Reason, recorded with the change and with each run; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
     reason: Option<String>,
 }
@@ -61,12 +60,12 @@ impl CancelRequest {
 )]
 pub(super) async fn cancel_runs(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<CancelRequest>,
 ) -> Answer<Response> {
     let (job, which) = (place.job()?, body.runs()?);
     let operations = &place.namespace.operations;
-    let Some(by) = by_unless_dry(&caller, body.reason.as_deref(), body.dry_run)? else {
+    let Some(by) = intent.or_dry(body.dry_run).by(body.reason.as_deref())? else {
         return Ok(changed(operations.preview_cancel(&job, &which).await?));
     };
     Ok(changed(operations.cancel(&job, &which, &by).await?))

@@ -3,19 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use axum::Json;
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::{Extension, Json};
 use coordination::{MAX_SHARDING_TOTAL_COUNT, RequestParameter};
 use operations::{
-    ItemRun, Operations, Removal, RemovalPreview, Report, Triggered, removal_preview,
+    Change, ItemRun, Operations, Removal, RemovalPreview, Report, Scope, Triggered, removal_preview,
 };
 use serde::{Deserialize, Serialize};
 use sharding::ShardingItem;
 
-use super::change::{Changed, answer, by, changed, wait};
+use super::change::{Changed, Intent, answer, changed, wait};
 use super::place::{Live, Place};
-use crate::access::Caller;
 use crate::audit_copy;
 use crate::problem::{Answer, Problem};
 
@@ -33,9 +32,9 @@ pub(super) struct RunRequest {
     #[serde(default)]
     #[schema(minimum = 0, maximum = 600, default = 0)]
     wait_seconds: u64,
-    /// Reason, recorded with the change.
+    /// Reason, recorded with the change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
-    reason: String,
+    reason: Option<String>,
 }
 
 /// A request of runs of the failed items.
@@ -46,9 +45,9 @@ pub(super) struct RerunRequest {
     #[serde(default)]
     #[schema(minimum = 0, maximum = 600, default = 0)]
     wait_seconds: u64,
-    /// Reason, recorded with the change.
+    /// Reason, recorded with the change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
-    reason: String,
+    reason: Option<String>,
 }
 
 /// Effects of a request of runs.
@@ -96,6 +95,11 @@ async fn requested(operations: &Operations, triggered: Triggered, wait: Duration
     answer(!report.failed.is_empty(), Requested { report, request, runs })
 }
 
+/// Answers a dry run, which makes no request.
+fn planned_run(report: Report) -> Response {
+    answer(false, Requested { report, request: None, runs: None })
+}
+
 /// Requests a run of some items or of all, now. The schedule is not affected.
 #[utoipa::path(
     post,
@@ -105,21 +109,25 @@ async fn requested(operations: &Operations, triggered: Triggered, wait: Duration
 )]
 pub(super) async fn run_job(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<RunRequest>,
 ) -> Answer<Response> {
-    let (by, job, wait) = (by(&caller, &body.reason)?, place.job()?, wait(body.wait_seconds)?);
+    let by = intent.by(body.reason.as_deref())?;
+    let (job, wait) = (place.job()?, wait(body.wait_seconds)?);
     let items = body.items.map(items).transpose()?;
+    let parameter = body.parameter.as_deref().map(RequestParameter::new).transpose();
+    let parameter = parameter.map_err(|error| {
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        Problem::new(status, "invalid-parameter", error.to_string())
+    })?;
     let operations = &place.namespace.operations;
-    let triggered = match body.parameter {
+    let Some(by) = by else {
+        let planned = operations.preview_trigger(&job, items.as_ref(), parameter.as_ref());
+        return Ok(planned_run(planned.await?));
+    };
+    let triggered = match parameter {
         None => operations.trigger(&job, items.as_ref(), &by).await?,
-        Some(text) => {
-            let parameter = RequestParameter::new(&text).map_err(|error| {
-                let status = StatusCode::UNPROCESSABLE_ENTITY;
-                Problem::new(status, "invalid-parameter", error.to_string())
-            })?;
-            operations.trigger_with(&job, items.as_ref(), &parameter, &by).await?
-        }
+        Some(parameter) => operations.trigger_with(&job, items.as_ref(), &parameter, &by).await?,
     };
     Ok(requested(operations, triggered, wait).await)
 }
@@ -133,11 +141,16 @@ pub(super) async fn run_job(
 )]
 pub(super) async fn rerun_failed(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<RerunRequest>,
 ) -> Answer<Response> {
-    let (by, job, wait) = (by(&caller, &body.reason)?, place.job()?, wait(body.wait_seconds)?);
+    let by = intent.by(body.reason.as_deref())?;
+    let (job, wait) = (place.job()?, wait(body.wait_seconds)?);
     let operations = &place.namespace.operations;
+    let Some(by) = by else {
+        let scope = Scope::of_job(job);
+        return Ok(planned_run(operations.preview(&scope, &Change::RerunFailed).await?));
+    };
     let triggered = operations.rerun_failed(&job, &by).await?;
     Ok(requested(operations, triggered, wait).await)
 }
@@ -149,9 +162,9 @@ pub(super) struct ItemsRequest {
     /// Item numbers.
     #[schema(min_items = 1, example = json!([0, 3]))]
     items: BTreeSet<u32>,
-    /// Reason, recorded with the change.
+    /// Reason, recorded with the change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
-    reason: String,
+    reason: Option<String>,
 }
 
 pub(super) fn items(numbers: BTreeSet<u32>) -> Answer<BTreeSet<ShardingItem>> {
@@ -175,11 +188,17 @@ pub(super) fn items(numbers: BTreeSet<u32>) -> Answer<BTreeSet<ShardingItem>> {
 )]
 pub(super) async fn disable_items(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<ItemsRequest>,
 ) -> Answer<Response> {
-    let (by, job, items) = (by(&caller, &body.reason)?, place.job()?, items(body.items)?);
-    Ok(changed(place.namespace.operations.disable_items(&job, &items, &by).await?))
+    let by = intent.by(body.reason.as_deref())?;
+    let (job, items) = (place.job()?, items(body.items)?);
+    let operations = &place.namespace.operations;
+    let report = match by {
+        Some(by) => operations.disable_items(&job, &items, &by).await?,
+        None => operations.preview(&Scope::of_job(job), &Change::DisableItems(items)).await?,
+    };
+    Ok(changed(report))
 }
 
 /// Enables items of a job again.
@@ -191,11 +210,17 @@ pub(super) async fn disable_items(
 )]
 pub(super) async fn enable_items(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<ItemsRequest>,
 ) -> Answer<Response> {
-    let (by, job, items) = (by(&caller, &body.reason)?, place.job()?, items(body.items)?);
-    Ok(changed(place.namespace.operations.enable_items(&job, &items, &by).await?))
+    let by = intent.by(body.reason.as_deref())?;
+    let (job, items) = (place.job()?, items(body.items)?);
+    let operations = &place.namespace.operations;
+    let report = match by {
+        Some(by) => operations.enable_items(&job, &items, &by).await?,
+        None => operations.preview(&Scope::of_job(job), &Change::EnableItems(items)).await?,
+    };
+    Ok(changed(report))
 }
 
 /// Shows the effect of a removal, and the text that confirms it.
@@ -220,8 +245,9 @@ pub(super) struct RemovalRequest {
     #[serde(default)]
     even_if_alive: bool,
     /// Reason. It is returned and logged, but not stored, because the nodes of the job are gone.
+    /// Required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
-    reason: String,
+    reason: Option<String>,
 }
 
 /// Removes a job with everything that is stored of it.
@@ -233,12 +259,16 @@ pub(super) struct RemovalRequest {
 )]
 pub(super) async fn remove_job(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<RemovalRequest>,
 ) -> Answer<Response> {
-    let (by, job) = (by(&caller, &body.reason)?, place.job()?);
+    let (by, job) = (intent.by(body.reason.as_deref())?, place.job()?);
     let how = if body.even_if_alive { Removal::EvenIfAlive } else { Removal::UnlessAlive };
     let operations = &place.namespace.operations;
+    let Some(by) = by else {
+        let report = operations.preview_remove_job(&job, &body.confirmation, how).await?;
+        return Ok(changed(report));
+    };
     let report = operations.remove_job(&job, &body.confirmation, how, &by).await?;
     audit_copy::remember(&place.namespace, &report).await;
     Ok(changed(report))

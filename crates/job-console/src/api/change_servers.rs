@@ -1,19 +1,21 @@
 //! Changes of servers: pause, resume, disable, enable, drain, shutdown and removal.
 
+use axum::Json;
 use axum::http::StatusCode;
 use axum::response::Response;
-use axum::{Extension, Json};
-use operations::{DrainMode, Drained, DrainedServer, Scope};
+use operations::{Change, DrainMode, Drained, DrainedServer, Scope};
 use serde::Deserialize;
 
-use super::change::{Changed, Reason, answer, by, changed, wait};
+use super::change::{Changed, Intent, Reason, answer, changed, wait};
 use super::place::Place;
-use crate::access::Caller;
 use crate::problem::{Answer, Problem};
 use crate::selection::servers_of_all_jobs;
 
 macro_rules! changes {
-    ($($(#[doc = $doc:literal])* $name:ident, $path:tt, $scope:ident, $method:ident;)*) => {
+    ($(
+        $(#[doc = $doc:literal])*
+        $name:ident, $path:tt, $scope:ident, $method:ident, $change:ident;
+    )*) => {
         $(
             $(#[doc = $doc])*
             #[utoipa::path(
@@ -24,11 +26,15 @@ macro_rules! changes {
             )]
             pub(super) async fn $name(
                 place: Place,
-                Extension(caller): Extension<Caller>,
+                intent: Intent,
                 Json(body): Json<Reason>,
             ) -> Answer<Response> {
-                let (by, scope) = (by(&caller, &body.reason)?, $scope(&place)?);
-                Ok(changed(place.namespace.operations.$method(&scope, &by).await?))
+                let (by, scope) = (intent.by(body.reason.as_deref())?, $scope(&place)?);
+                let operations = &place.namespace.operations;
+                Ok(changed(match by {
+                    Some(by) => operations.$method(&scope, &by).await?,
+                    None => operations.preview(&scope, &Change::$change(scope.clone())).await?,
+                }))
             }
         )*
     };
@@ -48,47 +54,47 @@ fn one_server(place: &Place) -> Answer<Scope> {
 
 changes! {
     /// Pauses all servers of a job.
-    pause_job, "/api/v1/namespaces/{namespace}/jobs/{job}/pause", all_servers, pause;
+    pause_job, "/api/v1/namespaces/{namespace}/jobs/{job}/pause", all_servers, pause, Pause;
     /// Resumes the paused servers of a job.
-    resume_job, "/api/v1/namespaces/{namespace}/jobs/{job}/resume", all_servers, resume;
+    resume_job, "/api/v1/namespaces/{namespace}/jobs/{job}/resume", all_servers, resume, Resume;
     /// Disables all servers of a job.
-    disable_job, "/api/v1/namespaces/{namespace}/jobs/{job}/disable", all_servers, disable;
+    disable_job, "/api/v1/namespaces/{namespace}/jobs/{job}/disable", all_servers, disable, Disable;
     /// Enables all servers of a job.
-    enable_job, "/api/v1/namespaces/{namespace}/jobs/{job}/enable", all_servers, enable;
+    enable_job, "/api/v1/namespaces/{namespace}/jobs/{job}/enable", all_servers, enable, Enable;
     /// Shuts down all instances of a job.
-    shut_down_job, "/api/v1/namespaces/{namespace}/jobs/{job}/shutdown", all_servers, shut_down;
+    shut_down_job, "/api/v1/namespaces/{namespace}/jobs/{job}/shutdown", all_servers, shut_down, ShutDown;
     /// Pauses a server for all jobs.
-    pause_server, "/api/v1/namespaces/{namespace}/servers/{server}/pause", all_jobs, pause;
+    pause_server, "/api/v1/namespaces/{namespace}/servers/{server}/pause", all_jobs, pause, Pause;
     /// Resumes a paused server for all jobs.
-    resume_server, "/api/v1/namespaces/{namespace}/servers/{server}/resume", all_jobs, resume;
+    resume_server, "/api/v1/namespaces/{namespace}/servers/{server}/resume", all_jobs, resume, Resume;
     /// Disables a server for all jobs.
-    disable_server, "/api/v1/namespaces/{namespace}/servers/{server}/disable", all_jobs, disable;
+    disable_server, "/api/v1/namespaces/{namespace}/servers/{server}/disable", all_jobs, disable, Disable;
     /// Enables a server for all jobs.
-    enable_server, "/api/v1/namespaces/{namespace}/servers/{server}/enable", all_jobs, enable;
+    enable_server, "/api/v1/namespaces/{namespace}/servers/{server}/enable", all_jobs, enable, Enable;
     /// Shuts down the instances of all jobs on a server.
     shut_down_server,
-    "/api/v1/namespaces/{namespace}/servers/{server}/shutdown", all_jobs, shut_down;
+    "/api/v1/namespaces/{namespace}/servers/{server}/shutdown", all_jobs, shut_down, ShutDown;
     /// Removes a server from all jobs, and shuts its instances down.
     remove_server,
-    "/api/v1/namespaces/{namespace}/servers/{server}/removal", all_jobs, remove_servers;
+    "/api/v1/namespaces/{namespace}/servers/{server}/removal", all_jobs, remove_servers, RemoveServers;
     /// Pauses a server for one job.
     pause_server_of_job,
-    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/pause", one_server, pause;
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/pause", one_server, pause, Pause;
     /// Resumes a paused server for one job.
     resume_server_of_job,
-    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/resume", one_server, resume;
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/resume", one_server, resume, Resume;
     /// Disables a server for one job.
     disable_server_of_job,
-    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/disable", one_server, disable;
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/disable", one_server, disable, Disable;
     /// Enables a server for one job.
     enable_server_of_job,
-    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/enable", one_server, enable;
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/enable", one_server, enable, Enable;
     /// Shuts down the instances of one job on a server.
     shut_down_server_of_job,
-    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/shutdown", one_server, shut_down;
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/shutdown", one_server, shut_down, ShutDown;
     /// Removes a server from one job, and shuts its instances down.
     remove_server_of_job,
-    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/removal", one_server, remove_servers;
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/removal", one_server, remove_servers, RemoveServers;
 }
 
 /// A removal of the servers that match a pattern.
@@ -98,10 +104,10 @@ pub(super) struct ServersRemoval {
     /// IP address, or a pattern in which `*` stands for any characters.
     #[schema(example = "10.0.*", max_length = 45)]
     servers: String,
-    /// True to change nothing, and to return the servers that would be removed.
+    /// True to change nothing, and to return the servers that would be removed: the same as the query parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
-    /// Reason, recorded with each change; required without `dry_run`.
+    /// Reason, recorded with each change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
     reason: Option<String>,
 }
@@ -117,16 +123,14 @@ pub(super) struct ServersRemoval {
 )]
 pub(super) async fn remove_servers(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<ServersRemoval>,
 ) -> Answer<Response> {
     let scope = servers_of_all_jobs(&body.servers).map_err(Problem::invalid)?;
     let operations = &place.namespace.operations;
-    let report = if body.dry_run {
-        operations.preview_removal_of_servers(&scope).await?
-    } else {
-        let by = by(&caller, body.reason.as_deref().unwrap_or_default())?;
-        operations.remove_servers(&scope, &by).await?
+    let report = match intent.or_dry(body.dry_run).by(body.reason.as_deref())? {
+        Some(by) => operations.remove_servers(&scope, &by).await?,
+        None => operations.preview_removal_of_servers(&scope).await?,
     };
     if report.is_empty() {
         return Err(no_such_server(&body.servers));
@@ -143,12 +147,19 @@ pub(super) async fn remove_servers(
 )]
 pub(super) async fn shut_down_instance(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<Reason>,
 ) -> Answer<Response> {
-    let (by, job, instance) = (by(&caller, &body.reason)?, place.job()?, place.instance());
-    let operations = &place.namespace.operations;
-    Ok(changed(operations.shut_down_instance(&job, &instance, &by).await?))
+    let by = intent.by(body.reason.as_deref())?;
+    let (job, instance, operations) = (place.job()?, place.instance(), &place.namespace.operations);
+    let report = match by {
+        Some(by) => operations.shut_down_instance(&job, &instance, &by).await?,
+        None => {
+            let change = Change::ShutDownInstance(instance);
+            operations.preview(&Scope::of_job(job), &change).await?
+        }
+    };
+    Ok(changed(report))
 }
 
 /// A drain.
@@ -161,9 +172,9 @@ pub(super) struct DrainRequest {
     #[serde(default = "default_wait")]
     #[schema(minimum = 0, maximum = 600, default = 30)]
     wait_seconds: u64,
-    /// Reason, recorded with the change.
+    /// Reason, recorded with the change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
-    reason: String,
+    reason: Option<String>,
 }
 
 impl DrainRequest {
@@ -200,13 +211,16 @@ enum Mode {
 )]
 pub(super) async fn drain_server(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<DrainRequest>,
 ) -> Answer<Response> {
-    let by = by(&caller, &body.reason)?;
+    let by = intent.by(body.reason.as_deref())?;
     let (mode, wait) = (body.mode(), wait(body.wait_seconds)?);
-    let (job, server) = (place.job()?, place.server()?);
-    let drained = place.namespace.operations.drain(&job, &server, mode, &by, wait).await?;
+    let (job, server, operations) = (place.job()?, place.server()?, &place.namespace.operations);
+    let drained = match by {
+        Some(by) => operations.drain(&job, &server, mode, &by, wait).await?,
+        None => operations.preview_drain(&job, &server, mode).await?,
+    };
     Ok(answer(!drained.report.failed.is_empty(), drained))
 }
 
@@ -225,12 +239,16 @@ pub(super) async fn drain_server(
 )]
 pub(super) async fn drain_server_of_all_jobs(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<DrainRequest>,
 ) -> Answer<Response> {
-    let by = by(&caller, &body.reason)?;
+    let by = intent.by(body.reason.as_deref())?;
     let (mode, wait, server) = (body.mode(), wait(body.wait_seconds)?, place.server()?);
-    let drained = place.namespace.operations.drain_server(&server, mode, &by, wait).await?;
+    let operations = &place.namespace.operations;
+    let drained = match by {
+        Some(by) => operations.drain_server(&server, mode, &by, wait).await?,
+        None => operations.preview_drain_server(&server, mode).await?,
+    };
     if drained.report.is_empty() {
         return Err(no_such_server(server.as_str()));
     }

@@ -12,7 +12,7 @@ use operations::{Error, JobSnapshot, Updated};
 use reg_center::Revision;
 use serde::{Deserialize, Serialize};
 
-use super::change::{Changed, answer, by, by_unless_dry, changed};
+use super::change::{Changed, Intent, answer, changed};
 use super::config_fields::ConfigFields;
 use super::place::{Live, Place};
 use crate::access::{Caller, Permission};
@@ -72,10 +72,10 @@ pub(super) struct ConfigurationUpdate {
     fields: Option<ConfigFields>,
     /// A whole document as ElasticJob stores it.
     document: Option<String>,
-    /// True to change nothing, and to return the fields that would change.
+    /// True to change nothing, and to return the fields that would change: the same as the query parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
-    /// Reason, recorded with the change; required without `dry_run`.
+    /// Reason, recorded with the change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
     reason: Option<String>,
 }
@@ -101,11 +101,11 @@ pub(super) struct ConfigurationUpdate {
 )]
 pub(super) async fn update_configuration(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     headers: HeaderMap,
     Json(body): Json<ConfigurationUpdate>,
 ) -> Answer<Response> {
-    let by = by_unless_dry(&caller, body.reason.as_deref(), body.dry_run)?;
+    let by = intent.or_dry(body.dry_run).by(body.reason.as_deref())?;
     let (job, expected) = (place.job()?, expected(&headers)?);
     let operations = &place.namespace.operations;
     let wanted = match (body.fields, body.document) {
@@ -188,9 +188,9 @@ pub(super) struct JobCreation {
     fields: Option<ConfigFields>,
     /// A whole document as ElasticJob stores it.
     document: Option<String>,
-    /// Reason, recorded with the change.
+    /// Reason, recorded with the change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
-    reason: String,
+    reason: Option<String>,
 }
 
 /// Creates a job from a template.
@@ -209,10 +209,10 @@ pub(super) struct JobCreation {
 )]
 pub(super) async fn create_job(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<JobCreation>,
 ) -> Answer<Response> {
-    let (by, job) = (by(&caller, &body.reason)?, place.job()?);
+    let (by, job) = (intent.by(body.reason.as_deref())?, place.job()?);
     let template = TemplateName::new(&body.template).map_err(Error::from)?;
     let label = body.label.as_deref().map(Label::new).transpose().map_err(Error::from)?;
     let config = match (body.fields, body.document) {
@@ -221,7 +221,11 @@ pub(super) async fn create_job(
         (Some(_), Some(_)) | (None, None) => return Err(either()),
     };
     let template = TemplateRecord { template, label };
-    Ok(changed(place.namespace.operations.create_job(&template, &config, &by).await?))
+    let operations = &place.namespace.operations;
+    Ok(changed(match by {
+        Some(by) => operations.create_job(&template, &config, &by).await?,
+        None => operations.preview_create_job(&template, &config).await?,
+    }))
 }
 
 fn new_config(job: JobName, fields: ConfigFields, dialect: Option<&str>) -> Answer<JobConfig> {

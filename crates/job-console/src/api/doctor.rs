@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::Query;
 use axum::response::Response;
-use axum::{Extension, Json};
 use jiff::Timestamp;
 use operations::{Finding, JobSnapshot, Severity, diagnose};
 use serde::{Deserialize, Serialize};
 
-use super::change::{Changed, by, changed};
+use super::change::{Changed, Intent, changed};
 use super::paging::{Page, Paging};
 use super::place::{Live, Place};
 use super::scan;
-use crate::access::Caller;
 use crate::findings::finding;
 use crate::problem::Answer;
 
@@ -114,9 +113,9 @@ pub(super) struct RepairRequest {
     code: String,
     /// Node of the finding, if it has one.
     node: Option<String>,
-    /// Reason, recorded with the change.
+    /// Reason, recorded with the change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
-    reason: String,
+    reason: Option<String>,
 }
 
 /// Repairs one finding of a job, identified by its code and node in the present diagnosis.
@@ -130,13 +129,20 @@ pub(super) struct RepairRequest {
 )]
 pub(super) async fn repair_finding(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<RepairRequest>,
 ) -> Answer<Response> {
-    let by = by(&caller, &body.reason)?;
+    let by = intent.by(body.reason.as_deref())?;
     let job = place.nodes()?;
     let operations = &place.namespace.operations;
-    let now = operations.registry_now(Some(&job)).await;
-    let finding = finding(&job, &body.code, body.node.as_deref(), now)?;
-    Ok(changed(operations.fix(&finding, &by).await?))
+    let of_time = |now| finding(&job, &body.code, body.node.as_deref(), now);
+    let report = match by {
+        Some(by) => {
+            let finding = of_time(operations.registry_now(Some(&job)).await)?;
+            operations.fix(&finding, &by).await?
+        }
+        // Reading the registry's clock may write a node.
+        None => operations.preview_fix(&of_time(operations.present())?).await?,
+    };
+    Ok(changed(report))
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
+use super::DRY_RUN;
 use crate::changes::MAX_KEY;
 
 /// Parameters of paths: name, description, schema.
@@ -65,15 +66,24 @@ fn problems(is_change: bool, path: &str) -> Vec<(&'static str, &'static str)> {
     all
 }
 
-fn headers(is_change: bool) -> Vec<Value> {
+/// Parameters of each change.
+fn parameters_of_changes(is_change: bool) -> Vec<Value> {
     if !is_change {
         return Vec::new();
     }
-    vec![json!({
-        "name": "Idempotency-Key", "in": "header", "required": false,
-        "description": "Key of the change: a repeat with the same key gets the first answer",
-        "schema": { "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^[!-~]+$" },
-    })]
+    let dry_run = json!({
+        "name": DRY_RUN, "in": "query", "required": false,
+        "description": "True to change nothing, and to answer what would change",
+        "schema": { "type": "boolean", "default": false },
+    });
+    vec![
+        dry_run,
+        json!({
+            "name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "Key of the change: a repeat with the same key gets the first answer",
+            "schema": { "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^[!-~]+$" },
+        }),
+    ]
 }
 
 /// Ways in which a request names its caller, as the document shows them.
@@ -117,7 +127,8 @@ pub(super) fn complete(document: &OpenApi, signing: &Signing<'_>) -> Value {
 
 fn complete_operation(path: &str, is_change: bool, operation: &mut Map<String, Value>) {
     let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let mut parameters: Vec<Value> = names.map(path_parameter).chain(headers(is_change)).collect();
+    let mut parameters: Vec<Value> =
+        names.map(path_parameter).chain(parameters_of_changes(is_change)).collect();
     let given = operation.remove("parameters");
     parameters.extend(given.iter().filter_map(Value::as_array).flatten().cloned());
     if !parameters.is_empty() {

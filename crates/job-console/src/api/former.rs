@@ -7,7 +7,7 @@ use coordination::{FormerConfig, RecordError};
 use operations::{Error, FieldChange, JobSnapshot, Updated, differences};
 use serde::{Deserialize, Serialize};
 
-use super::change::{answer, by_unless_dry};
+use super::change::{Intent, answer};
 use super::configuration::expected;
 use super::place::{Live, Place};
 use crate::access::{Caller, Permission};
@@ -113,10 +113,10 @@ pub(super) struct Restoration {
     /// Number of the configuration in the list of the revision in `If-Match`: 1 was replaced last.
     #[schema(minimum = 1, example = 1)]
     index: u32,
-    /// True to change nothing, and to return the fields that would change.
+    /// True to change nothing, and to return the fields that would change: the same as the query parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
-    /// Reason, recorded with the change; required without `dry_run`.
+    /// Reason, recorded with the change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
     reason: Option<String>,
 }
@@ -142,11 +142,11 @@ pub(super) struct Restoration {
 )]
 pub(super) async fn restore_configuration(
     place: Place,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     headers: HeaderMap,
     Json(body): Json<Restoration>,
 ) -> Answer<Response> {
-    let by = by_unless_dry(&caller, body.reason.as_deref(), body.dry_run)?;
+    let by = intent.or_dry(body.dry_run).by(body.reason.as_deref())?;
     let (job, expected) = (place.job()?, expected(&headers)?);
     let operations = &place.namespace.operations;
     let snapshot = operations.job(&job).await?;

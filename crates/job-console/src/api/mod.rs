@@ -53,7 +53,7 @@ use crate::console::Shared;
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
 use crate::server::MAX_BODY_BYTES;
-pub(crate) use change::MAX_WAIT;
+pub(crate) use change::{DRY_RUN, MAX_WAIT};
 pub(crate) use document::Signing;
 pub(crate) use events::EventHub;
 pub(crate) use verification::verdicts;

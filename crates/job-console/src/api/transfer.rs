@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 use operations::{Export, ImportStep};
 use serde::{Deserialize, Serialize};
 
-use super::change::{Changed, by, changed};
+use super::change::{Changed, Intent, changed};
 use super::place::Live;
 use super::scan;
 use crate::access::Caller;
@@ -51,12 +51,12 @@ pub(super) struct ImportRequest {
     /// True to replace configurations that differ.
     #[serde(default)]
     overwrite: bool,
-    /// True to change nothing, and to return the plan with its digest.
+    /// True to change nothing, and to return the plan with its digest: the same as the query parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
-    /// Digest of the dry run; required without `dry_run`.
+    /// Digest of the dry run; required unless it is a dry run.
     digest: Option<String>,
-    /// Reason, recorded with each change; required without `dry_run`.
+    /// Reason, recorded with each change; required unless it is a dry run.
     #[schema(min_length = 1, max_length = 512)]
     reason: Option<String>,
 }
@@ -93,16 +93,15 @@ pub(super) enum ImportAnswer {
 )]
 pub(super) async fn import_jobs(
     live: Live,
-    Extension(caller): Extension<Caller>,
+    intent: Intent,
     Json(body): Json<ImportRequest>,
 ) -> Answer<Response> {
     let fresh = live.fresh();
     let Plan { steps, digest } =
-        plan(&live.namespace, &caller, &body.export, body.overwrite).await?;
-    if body.dry_run {
+        plan(&live.namespace, &intent.caller, &body.export, body.overwrite).await?;
+    let Some(by) = intent.or_dry(body.dry_run).by(body.reason.as_deref())? else {
         return Ok(fresh.answer(ImportPlan { steps, digest }));
-    }
-    let by = by(&caller, body.reason.as_deref().unwrap_or_default())?;
+    };
     check_digest(body.digest.as_deref(), &digest)?;
     Ok(changed(live.namespace.operations.import_all(&steps, &by, || ()).await))
 }

@@ -7,7 +7,7 @@ use reg_center::{Op, Txn, TxnOutcome};
 
 use crate::change::Planned;
 use crate::operations::{ATTEMPTS, trace_and_report, unique_id};
-use crate::{By, Error, JobSnapshot, Operations, Report, Result, validate};
+use crate::{By, Entry, Error, JobSnapshot, Operations, Report, Result, validate};
 
 const ACT: &str = "create job";
 
@@ -68,6 +68,20 @@ impl Operations {
             Some(found) => Err(exists(&found)),
             None => Ok(config),
         }
+    }
+
+    /// Returns the report that [`create_job`](Self::create_job) would have now.
+    ///
+    /// # Errors
+    /// As [`preview_creation`](Self::preview_creation).
+    pub async fn preview_create_job(
+        &self,
+        template: &TemplateRecord,
+        config: &JobConfig,
+    ) -> Result<Report> {
+        let config = self.preview_creation(config).await?;
+        let entry = Entry::new(config.job_name.as_str(), "job", created(template));
+        Ok(Report { done: vec![entry], ..Report::default() })
     }
 
     /// Creates a job from a template with a stored configuration, which keeps its meaning.

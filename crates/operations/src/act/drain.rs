@@ -9,7 +9,7 @@ use serde::Serialize;
 use sharding::InstanceId;
 use tokio::time::Instant;
 
-use super::{Scope, servers};
+use super::{Change, Scope, preview, servers};
 use crate::held::DRAIN;
 use crate::snapshot::runner;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
@@ -63,6 +63,16 @@ pub struct DrainedJob {
     pub running: Vec<u32>,
     /// Items that the server still owns.
     pub owned: Vec<u32>,
+}
+
+impl DrainMode {
+    /// Returns the change that begins a drain.
+    fn change(self, scope: Scope) -> Change {
+        match self {
+            Self::Disable => Change::Disable(scope),
+            Self::Pause => Change::Pause(scope),
+        }
+    }
 }
 
 /// Number of jobs that are followed at a time while a server is drained of all.
@@ -158,6 +168,57 @@ impl Operations {
         Ok(DrainedServer { report, jobs })
     }
 
+    /// Returns the result that [`drain`](Self::drain) would have before its wait, with the items
+    /// that run on the server or are owned by it now.
+    ///
+    /// # Errors
+    /// As [`drain`](Self::drain), except the errors of the write.
+    pub async fn preview_drain(
+        &self,
+        job: &JobName,
+        server: &ServerIp,
+        mode: DrainMode,
+    ) -> Result<Drained> {
+        let before = self.job(job).await?;
+        if before.node(&NodeKind::Server(server.clone())).is_none() {
+            return Err(servers::unknown(&before, server));
+        }
+        let scope = Scope::of_both(job.clone(), server.clone());
+        let report = preview(&before, &mode.change(scope), self.present())?;
+        let now = Occupied::of(before.view(), server);
+        let complete = now.is_drained(before.view(), server, mode);
+        Ok(Drained { report, complete, running: now.running, owned: now.owned })
+    }
+
+    /// Returns the result that [`drain_server`](Self::drain_server) would have before its wait, as
+    /// [`preview_drain`](Self::preview_drain) does for one job.
+    ///
+    /// # Errors
+    /// A registry error.
+    pub async fn preview_drain_server(
+        &self,
+        server: &ServerIp,
+        mode: DrainMode,
+    ) -> Result<DrainedServer> {
+        let change = mode.change(Scope::of_server(server.clone()));
+        let (namespace, now) = (self.namespace().await?, self.present());
+        let (mut report, mut jobs) = (Report::default(), Vec::new());
+        for job in &namespace.jobs {
+            let of_job = preview(job, &change, now)?;
+            if !of_job.is_empty() {
+                let now = Occupied::of(job.view(), server);
+                let complete = now.is_drained(job.view(), server, mode);
+                let Occupied { running, owned } = now;
+                jobs.push(DrainedJob { job: job.job().to_string(), complete, running, owned });
+            }
+            report.extend(of_job);
+        }
+        for (job, error) in namespace.unread {
+            report.fail(&job, "job", error);
+        }
+        Ok(DrainedServer { report, jobs })
+    }
+
     async fn hold_back(&self, scope: &Scope, mode: DrainMode, by: &By) -> Result<Report> {
         match mode {
             DrainMode::Disable => self.begin_drain(scope, by).await,
@@ -197,7 +258,7 @@ impl Operations {
                 Some(state) => state != ServerState::Enabled,
             };
             // If the change was left alone, the report says why, and waiting would never end.
-            !is_held_back || shown.is_drained(view, mode)
+            !is_held_back || shown.is_drained(view, server, mode)
         });
         let complete = in_time.await? && is_held_back;
         Ok((complete, shown))
@@ -222,8 +283,9 @@ impl Occupied {
         }
     }
 
-    fn is_drained(&self, view: &JobView, mode: DrainMode) -> bool {
-        let somewhere_to_go = view.instances().any(|id| view.is_available(id));
+    fn is_drained(&self, view: &JobView, server: &ServerIp, mode: DrainMode) -> bool {
+        let is_elsewhere = |id: &InstanceId| server_of(id).as_ref() != Some(server);
+        let somewhere_to_go = view.instances().any(|id| is_elsewhere(id) && view.is_available(id));
         let stays = mode == DrainMode::Pause || !somewhere_to_go;
         self.running.is_empty() && (stays || self.owned.is_empty())
     }

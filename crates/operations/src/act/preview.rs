@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use coordination::{JobName, RequestParameter};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
 use super::{RunsToCancel, Scope, cancel, instances, items, servers, trigger};
 use crate::change::Planned;
-use crate::{JobSnapshot, Report, Result};
+use crate::{JobSnapshot, Operations, Report, Result};
 
 /// Change of one job that can be previewed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,11 +68,55 @@ pub fn preview(job: &JobSnapshot, change: &Change, now: Timestamp) -> Result<Rep
         Change::ShutDownInstance(instance) => instances::shut_down_one(job, instance)?,
         Change::DisableItems(items) => of_items(job, items, true)?,
         Change::EnableItems(items) => of_items(job, items, false)?,
-        Change::Run(items) => trigger::preview(job, items.clone(), now)?,
+        Change::Run(items) => trigger::preview(job, items.clone(), None, now)?,
         Change::RerunFailed => trigger::preview_rerun(job, now)?,
         Change::Cancel(which) => cancel::preview(job, which, now)?,
     };
     Ok(planned.report(job.job(), None))
+}
+
+impl Operations {
+    /// Returns the report that a change would have now, from a fresh read of the registry: of the
+    /// job of the scope, or of all jobs that know its server.
+    ///
+    /// A job that cannot be read is a failure of the report if the scope covers all jobs.
+    ///
+    /// # Errors
+    /// Those of the change, except the errors of the write.
+    pub async fn preview(&self, scope: &Scope, change: &Change) -> Result<Report> {
+        let now = self.present();
+        if let Some(job) = scope.job() {
+            return preview(&self.job(job).await?, change, now);
+        }
+        let namespace = self.namespace().await?;
+        let mut report = Report::default();
+        for job in &namespace.jobs {
+            match preview(job, change, now) {
+                Ok(of_job) => report.extend(of_job),
+                Err(error) => report.fail(job.job().as_str(), "job", error),
+            }
+        }
+        for (job, error) in namespace.unread {
+            report.fail(&job, "job", error);
+        }
+        Ok(report)
+    }
+
+    /// Returns the report that [`trigger_with`](Self::trigger_with) would have now, or
+    /// [`trigger`](Self::trigger) without a parameter.
+    ///
+    /// # Errors
+    /// As [`trigger_with`](Self::trigger_with), except the errors of the write.
+    pub async fn preview_trigger(
+        &self,
+        job: &JobName,
+        items: Option<&BTreeSet<ShardingItem>>,
+        parameter: Option<&RequestParameter>,
+    ) -> Result<Report> {
+        let (snapshot, now) = (self.job(job).await?, self.present());
+        let planned = trigger::preview(&snapshot, items.cloned(), parameter, now)?;
+        Ok(planned.report(job, None))
+    }
 }
 
 fn of_items(job: &JobSnapshot, which: &BTreeSet<ShardingItem>, disabled: bool) -> Result<Planned> {

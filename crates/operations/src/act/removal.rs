@@ -53,6 +53,23 @@ impl Operations {
         removal_preview(&self.job(job).await?)
     }
 
+    /// Returns the report that [`remove_job`](Self::remove_job) would have now.
+    ///
+    /// # Errors
+    /// Those of [`remove_job`](Self::remove_job) from before its first transaction.
+    pub async fn preview_remove_job(
+        &self,
+        job: &JobName,
+        confirmation: &str,
+        how: Removal,
+    ) -> Result<Report> {
+        let snapshot = self.job(job).await?;
+        check_version(&snapshot)?;
+        allowed(&snapshot, confirmation, how)?;
+        let what = removed(&snapshot.instances());
+        Ok(Report { done: vec![Entry::new(job.as_str(), "job", what)], ..Report::default() })
+    }
+
     /// Removes a job with everything that is stored of it.
     ///
     /// `confirmation` is the name of the job, or the confirmation of its preview.
@@ -113,11 +130,7 @@ impl Operations {
     }
 
     fn report_removal(&self, job: &JobName, instances: &[InstanceId], by: &By) -> Report {
-        let what = if instances.is_empty() {
-            "removed".to_owned()
-        } else {
-            format!("removed; asked to leave: {}", listed(instances))
-        };
+        let what = removed(instances);
         let record = AuditRecord {
             id: format!("removal-{}", self.now().as_millisecond()),
             at_ms: self.now().as_millisecond(),
@@ -271,6 +284,14 @@ pub fn removal_preview(job: &JobSnapshot) -> Result<RemovalPreview> {
         instances: job.instances().iter().map(ToString::to_string).collect(),
         confirmation: confirmation(job),
     })
+}
+
+/// Returns the effect of a removal for its report.
+fn removed(instances: &[InstanceId]) -> String {
+    if instances.is_empty() {
+        return "removed".to_owned();
+    }
+    format!("removed; asked to leave: {}", listed(instances))
 }
 
 fn confirmation(job: &JobSnapshot) -> String {

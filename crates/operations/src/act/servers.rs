@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use coordination::{Dialect, NodeKind, OperatorStep, ServerIp, ServerState};
 
-use super::{Scope, listed};
+use super::{Change, Scope, listed};
 use crate::change::Planned;
 use crate::held::described;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
@@ -104,17 +104,7 @@ impl Operations {
     /// # Errors
     /// [`Error::NoSuchJob`], or a registry error.
     pub async fn preview_removal_of_servers(&self, scope: &Scope) -> Result<Report> {
-        let of_job = |job: &JobSnapshot| remove(job, scope, usize::MAX).0.report(job.job(), None);
-        if let Some(job) = scope.job() {
-            return Ok(of_job(&self.job(job).await?));
-        }
-        let namespace = self.namespace().await?;
-        let mut report = Report::default();
-        namespace.jobs.iter().for_each(|job| report.extend(of_job(job)));
-        for (job, error) in namespace.unread {
-            report.fail(&job, "job", error);
-        }
-        Ok(report)
+        self.preview(scope, &Change::RemoveServers(scope.clone())).await
     }
 }
 

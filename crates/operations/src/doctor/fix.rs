@@ -22,6 +22,15 @@ impl Operations {
         let job = JobName::new(&finding.job)?;
         self.change(&job, "fix", by, |job, _| Ok(plan(job, finding))).await
     }
+
+    /// Returns the report that [`fix`](Self::fix) would have now.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchJob`](crate::Error::NoSuchJob), or a registry error.
+    pub async fn preview_fix(&self, finding: &Finding) -> Result<Report> {
+        let job = JobName::new(&finding.job)?;
+        Ok(plan(&self.job(&job).await?, finding).report(&job, None))
+    }
 }
 
 fn plan(job: &JobSnapshot, finding: &Finding) -> Planned {

@@ -143,9 +143,10 @@ impl Operations {
 pub(super) fn preview(
     job: &JobSnapshot,
     items: Option<BTreeSet<ShardingItem>>,
+    parameter: Option<&RequestParameter>,
     now: Timestamp,
 ) -> Result<Planned> {
-    Ok(plan(job, items, &Wanted::preview(now))?.0)
+    Ok(plan(job, items, &Wanted { parameter, ..Wanted::preview(now) })?.0)
 }
 
 /// Plans a rerun without its author, for a preview.
