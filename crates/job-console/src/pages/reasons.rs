@@ -261,7 +261,11 @@ fn chinese(why: &WhyNot) -> Option<String> {
             format!("{by} 请求的补跑 {id} 正在进行：已完成 {total} 次触发中的 {done} 次{waits}")
         }
         WhyNot::Failing { items, of, failure } => {
-            let last = failure.as_ref().map(|text| format!("；最近的原因：{text}"));
+            let shown = |text: &String| {
+                let known = Lang::Chinese.reason_of_outcome("interrupted", text);
+                known.unwrap_or_else(|| text.clone())
+            };
+            let last = failure.as_ref().map(|text| format!("；最近的原因：{}", shown(text)));
             let last = last.unwrap_or_default();
             format!("{of} 个分片中有 {} 个上次运行失败{last}", items.len())
         }

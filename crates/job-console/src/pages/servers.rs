@@ -77,9 +77,9 @@ fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
         Column::Text(lang.state()),
         Column::Number(lang.instances()),
         Column::Number(lang.jobs()),
-        Column::Number(lang.running()),
-        Column::Number(lang.paused()),
-        Column::Number(lang.disabled()),
+        Column::Number(lang.running_items()),
+        Column::Number(lang.paused_for()),
+        Column::Number(lang.disabled_for()),
     ];
     live_table(cx, "rows", columns, rows)
 }
@@ -112,7 +112,7 @@ fn state(cx: &Cx<'_>, server: &ServerBrief) -> Markup {
     } else if paused == jobs {
         lang.server_pill(ServerState::Paused)
     } else if paused + disabled > 0 {
-        pill("wait", &lang.partly())
+        pill("wait", &lang.of_n_jobs(paused + disabled, jobs))
     } else {
         lang.server_pill(ServerState::Enabled)
     }
@@ -135,7 +135,7 @@ pub(super) fn server_page(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Answe
         Column::Text(lang.job()),
         Column::Text(lang.state()),
         Column::Number(lang.instances()),
-        Column::Number(lang.running()),
+        Column::Number(lang.running_items()),
         Column::Text(lang.operations()),
     ];
     let main = html! {
@@ -147,9 +147,10 @@ pub(super) fn server_page(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Answe
         }
         (cx.live("sub", &html! {
             p.sub { (lang.server_sum(server.instances_num, server.jobs_num, running_on(server, &runs(cx)))) }
-            @if let Some(record) = last_held_by(jobs, ip) {
+            @if let Some((record, held)) = last_held_by(jobs, ip) {
                 p.why.neutral {
-                    (lang.last_held_by()) " " b { (lang.act_title(&record.act)) } " " (held_by(cx, record))
+                    (lang.last_held_by()) " " b { (lang.act_title(&record.act)) } " "
+                    (jobs_held(cx, &held, server.jobs_num)) " " (held_by(cx, record))
                     @if record.act == "drain" { (lang.stop()) " " (drained(cx, jobs, ip)) }
                 }
             }
@@ -174,9 +175,36 @@ fn held_by(cx: &Cx<'_>, record: &AuditRecord) -> Markup {
     }
 }
 
-/// Returns the latest recorded change by which any job does not run on the server.
-fn last_held_by<'a>(jobs: &'a Snapshots, ip: &ServerIp) -> Option<&'a AuditRecord> {
-    jobs.configured().filter_map(|job| job.held_by(ip)).max_by_key(|record| record.at_ms)
+/// Maximum number of jobs that a sentence names.
+const MAX_NAMED: usize = 3;
+
+/// Returns the latest operation by which jobs do not run on the server, with the names of the jobs.
+/// An operation on a server has a record for each job.
+fn last_held_by<'a>(jobs: &'a Snapshots, ip: &ServerIp) -> Option<(&'a AuditRecord, Vec<&'a str>)> {
+    let held = jobs.configured().filter_map(|job| Some((job.job().as_str(), job.held_by(ip)?)));
+    let held: Vec<_> = held.collect();
+    let (_, last) = held.iter().max_by_key(|(_, record)| record.at_ms)?;
+    let is_same = |record: &AuditRecord| {
+        (&record.act, &record.who, &record.why) == (&last.act, &last.who, &last.why)
+    };
+    let names = held.iter().filter(|(_, record)| is_same(record)).map(|(name, _)| *name);
+    Some((last, names.collect()))
+}
+
+/// Returns the jobs of an operation on a server, which knows this number of jobs.
+fn jobs_held(cx: &Cx<'_>, names: &[&str], of: usize) -> Markup {
+    let lang = cx.lang();
+    if names.len() == of && of > 1 {
+        return html! { (lang.for_all_jobs(of)) };
+    }
+    html! {
+        (lang.for_jobs(names.len()))
+        @for (n, name) in names.iter().take(MAX_NAMED).enumerate() {
+            @if n > 0 { (lang.comma()) }
+            " " a href=(cx.job(name)) { (name) }
+        }
+        @if names.len() > MAX_NAMED { " " (lang.and_more(names.len() - MAX_NAMED)) }
+    }
 }
 
 fn running_on_server(job: &JobSnapshot, ip: &ServerIp) -> usize {

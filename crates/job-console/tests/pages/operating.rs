@@ -105,7 +105,7 @@ async fn enabling_after_a_drain_puts_the_pause_back_and_says_so() {
     let answer = world.post("/n/orders/servers/10.0.0.1/act/drain", "why=new+disk").await;
     assert!(answer.headers["location"].to_str().unwrap().ends_with("?did=drain&changed=3"));
     let is_drained = |page: &str| {
-        page.contains("Last operation: <b>Drain</b> by console")
+        page.contains("Last operation: <b>Drain</b> for all 3 jobs by console")
             && page.contains("The drain is complete: no item runs here.")
     };
     world.until(server, is_drained).await;
@@ -120,9 +120,19 @@ async fn enabling_after_a_drain_puts_the_pause_back_and_says_so() {
     }
 
     world.post("/n/orders/servers/10.0.0.1/act/enable", "why=the+disk+works").await;
-    let is_paused = |page: &str| page.contains("Last operation: <b>Pause</b> by console");
+    let is_paused = |page: &str| page.contains("Last operation: <b>Pause</b> for the job");
     world.until(server, is_paused).await;
-    assert!(world.get(&format!("/{server}")).await.text.contains("the provider changes"));
+    let page = world.get(&format!("/{server}")).await.text;
+    let named = page.split("for the job").nth(1).unwrap().split("by console").next().unwrap();
+    assert!(named.contains("jobs/report\">report</a>"), "{named}");
+    assert!(page.contains("the provider changes"), "{page}");
+    let list = world.get("/n/orders/servers").await.text;
+    assert_eq!(faults(&list), [""; 0]);
+    for expected in ["held back for 1 of 3 jobs", ">Running items<", ">Paused for<"] {
+        assert!(list.contains(expected), "{expected}: {list}");
+    }
+    let zh = world.get(&format!("/{server}?lang=zh")).await.text;
+    assert!(zh.contains("，作业：") && zh.contains("3 个作业中有 1 个被暂停或禁用"), "{zh}");
 }
 
 #[tokio::test]

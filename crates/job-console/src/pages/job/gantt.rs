@@ -86,7 +86,7 @@ pub(super) fn spark(cx: &Cx<'_>, records: &[FireRecord], median: Option<SignedDu
             @for (index, (fire, length)) in last.iter().zip(&lengths).enumerate() {
                 @let height = (length * HEIGHT / longest).max(3);
                 rect class=(outcome_class(fire.worst())) x=(index * STEP) y=(HEIGHT - height)
-                    width=(STEP - 3) height=(height) rx="1" {}
+                    width=(STEP - 3) height=(height) rx="1" { title { (bar_title(cx, fire)) } }
             }
         }
         dl {
@@ -94,6 +94,41 @@ pub(super) fn spark(cx: &Cx<'_>, records: &[FireRecord], median: Option<SignedDu
             @if let Some(slowest) = slowest { dt { (lang.slowest()) } dd { (cx.length(slowest)) } }
             dt { (lang.failed_fires()) } dd { (failed) " / " (last.len()) }
             dt { (lang.missed()) } dd { (missed) }
+        }
+    }
+}
+
+/// Returns the time, the outcome and the duration of a fire.
+fn bar_title(cx: &Cx<'_>, fire: &Fire<'_>) -> String {
+    let length = fire.length().map_or_else(|| "–".to_owned(), |length| cx.length(length));
+    cx.lang().fire_at(&fire.at.to_string(), &cx.lang().outcome(fire.worst()), &length)
+}
+
+/// Number of parts into which the marks divide the time axis.
+const PARTS: i64 = 4;
+/// Height of the time axis.
+const AXIS: usize = 20;
+
+/// Returns the time axis: marks with the time since the first start.
+fn axis(cx: &Cx<'_>, total_ms: i128, height: usize) -> Markup {
+    let top = height - AXIS;
+    let marks = (0..=PARTS).map(|part| {
+        let x = LABELS + (WIDTH - LABELS) * part / PARTS;
+        let ms = i64::try_from(total_ms * i128::from(part) / i128::from(PARTS)).unwrap_or(i64::MAX);
+        // The texts at the ends stay within the drawing.
+        let anchor = match part {
+            0 => "start",
+            PARTS => "end",
+            _ => "middle",
+        };
+        (x, anchor, format!("+{}", cx.length(SignedDuration::from_millis(ms))))
+    });
+    html! {
+        g.axis {
+            @for (x, anchor, label) in marks {
+                line x1=(x) x2=(x) y1="0" y2=(top + 4) {}
+                text.note x=(x) y=(top + 16) text-anchor=(anchor) { (label) }
+            }
         }
     }
 }
@@ -110,11 +145,12 @@ pub(super) fn gantt(cx: &Cx<'_>, fire: &Fire<'_>) -> Markup {
         let part = at.duration_since(first).as_millis() * i128::from(WIDTH - LABELS) / total;
         LABELS + i64::try_from(part).unwrap_or(0)
     };
-    let height = fire.items.len() * ROW;
+    let height = fire.items.len() * ROW + AXIS;
     html! {
         div.scroll {
             svg.gantt width=(WIDTH) height=(height) viewBox={ "0 0 " (WIDTH) " " (height) } role="img"
                 aria-label=(cx.lang().gantt_label()) {
+                (axis(cx, total, height))
                 @for (index, record) in fire.items.iter().enumerate() {
                     @let top = index * ROW;
                     @let owner = record.instance.as_ref().map_or("–", |id| short(id.as_str()));
@@ -123,7 +159,7 @@ pub(super) fn gantt(cx: &Cx<'_>, fire: &Fire<'_>) -> Markup {
                         @let to = record.ended.unwrap_or(last);
                         rect class=(outcome_class(record.outcome.as_str())) x=(place(from)) y=(top + 3)
                             width=((place(to) - place(from)).max(2)) height=(ROW - 6) rx="2" {
-                            title { (record.item) ": " (record.outcome) }
+                            title { (record.item) ": " (cx.lang().outcome(record.outcome.as_str())) }
                         }
                     }
                     @if let Some(former) = &record.former_holder {

@@ -166,6 +166,7 @@ fn note(cx: &Cx<'_>, item: &ItemBrief) -> Markup {
             (progress(reported))
         }
         @if let Some(failure) = item.failure.as_deref().filter(|_| !item.running) {
+            @let failure = lang.failure_of_item(item, failure);
             span.cut title=(failure) { (failure) }
         }
     }
@@ -265,7 +266,7 @@ pub(super) fn one_item(
                     dt { (lang.progress()) }
                     dd { (progress(reported)) " " span.dim { (time(Some(reported.at_ms))) } }
                 }
-                @if let Some(failure) = &item.failure { dt { (lang.failure()) } dd { (failure) } }
+                @if let Some(failure) = &item.failure { dt { (lang.failure()) } dd { (lang.failure_of_item(item, failure)) } }
             }
         }
     }

@@ -95,7 +95,7 @@ fn entry(cx: &Cx<'_>, item: &ItemBrief) -> Markup {
             @else { (pill(class, &word)) }
             @if let Some(on) = &item.runs_on { " " span.dim { (cx.lang().on()) } " " (instance(cx, on)) }
             @if let Some(failure) = item.failure.as_deref().filter(|_| item.failing && !item.running) {
-                " " span.dim { (failure) }
+                " " span.dim { (cx.lang().failure_of_item(item, failure)) }
             }
         }
     }

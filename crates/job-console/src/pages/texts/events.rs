@@ -1,6 +1,8 @@
 //! Chinese texts of events. The history has the English sentences that
 //! [`JobEvent`](coordination::JobEvent) writes. Texts of jobs and of other systems stay as written.
 
+use operations::ItemBrief;
+
 use super::patterns::{Patterns, filled, sentences};
 use crate::pages::locale::Lang;
 
@@ -171,6 +173,9 @@ const OF_OUTCOMES: &Patterns = &[
         "没有存活的实例，或没有实例能访问注册中心",
     ),
     ("cancelled by {}: {}", "{0} 取消：{1}"),
+    ("its instance {} was lost", "其实例 {0} 已丢失"),
+    ("its future was dropped", "其代码被终止"),
+    ("it was cancelled before its code was called", "在调用其代码之前已被取消"),
 ];
 
 impl Lang {
@@ -183,6 +188,13 @@ impl Lang {
                 .filter(|(of, ..)| *of == kind)
                 .find_map(|(_, english, chinese)| filled(english, chinese, text, PARTS)),
         };
+        shown.unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Returns the reason why the last run of an item did not succeed.
+    pub(crate) fn failure_of_item(self, item: &ItemBrief, text: &str) -> String {
+        let outcome = if item.orphaned { Some("orphaned") } else { item.outcome };
+        let shown = outcome.and_then(|outcome| self.reason_of_outcome(outcome, text));
         shown.unwrap_or_else(|| text.to_owned())
     }
 
@@ -341,6 +353,22 @@ mod tests {
         for kind in ["stopped", "failed", "operator"] {
             let text = "the supplier answered 503 and left";
             assert_eq!(Lang::Chinese.event(kind, text), text, "{kind}");
+        }
+    }
+
+    /// The texts of the coordinator and of the runner are closed; those of failures are texts of jobs.
+    #[test]
+    fn reasons_of_interrupted_runs_have_chinese_texts() {
+        for (text, expected) in [
+            ("its instance 10.0.0.1@-@7 was lost", "其实例 10.0.0.1@-@7 已丢失"),
+            ("its future was dropped", "其代码被终止"),
+            ("it was cancelled before its code was called", "在调用其代码之前已被取消"),
+        ] {
+            let shown = |outcome| Lang::Chinese.reason_of_outcome(outcome, text);
+            assert_eq!(shown("interrupted").as_deref(), Some(expected));
+            assert_eq!(shown("orphaned").as_deref(), Some(expected));
+            assert_eq!(shown("failed"), None);
+            assert_eq!(Lang::English.reason_of_outcome("interrupted", text), None);
         }
     }
 }

@@ -187,9 +187,12 @@ messages! {
     running() "running" | "运行中";
     waiting() "waiting" | "等待";
     late() "late" | "延迟";
-    paused() "paused" | "已暂停";
     disabled() "disabled" | "已禁用";
-    partly() "partly" | "部分";
+    of_n_jobs(held: usize, jobs: usize)
+        "held back for {held} of {jobs} jobs" | "{jobs} 个作业中有 {held} 个被暂停或禁用";
+    running_items() "Running items" | "运行中的分片";
+    paused_for() "Paused for" | "暂停的作业";
+    disabled_for() "Disabled for" | "禁用的作业";
     orphaned() "orphaned" | "孤立";
     no_owner() "no owner" | "无所有者";
     taken_over() "taken over" | "已接管";
@@ -258,6 +261,8 @@ messages! {
         "Durations of the last {fires} fires; {failed} failed"
         | "最近 {fires} 次触发的时长；其中 {failed} 次失败";
     gantt_label() "Runs of the items over time" | "各分片运行的时间分布";
+    fire_at(time: &str, outcome: &str, length: &str)
+        "Fire of {time}: {outcome}, {length}" | "{time} 的触发：{outcome}，{length}";
     cron() "Expression" | "表达式";
     in_words() "In words" | "文字描述";
     zone() "Time zone" | "时区";
@@ -296,6 +301,8 @@ messages! {
 
     // Other pages.
     last_held_by() "Last operation:" | "最近的操作：";
+    comma() "," | "、";
+    for_all_jobs(n: usize) "for all {n} jobs" | "（全部 {n} 个作业）";
     jobs_of_server() "Jobs that know this server" | "已知该服务器的作业";
     server_sum(instances: usize, jobs: usize, running: usize)
         "Live instances: {instances} · jobs: {jobs} · running items: {running}"
@@ -386,6 +393,10 @@ counts! {
     n_pending(n) "1 item is pending until its run ends", "{n} items are pending until their runs end" | "{n} 个分片将在运行结束后移动";
     n_orphaned(n) "1 orphaned run waits for a takeover", "{n} orphaned runs wait for a takeover" | "{n} 次孤立运行等待接管";
     found(n) "1 match", "{n} in all" | "共 {n} 项";
+    for_jobs(n) "for the job", "for the jobs" | "，作业：";
+    n_other_changes(n)
+        "1 other change lies between them, too.", "{n} other changes lie between them, too."
+        | "其间另有 {n} 次更改。";
     and_more(n) "and 1 more", "and {n} more" | "另有 {n} 项";
     more_bytes(n) "1 more byte", "{n} more bytes" | "另有 {n} 字节";
     n_more_fail_at_times(n)
