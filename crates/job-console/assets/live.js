@@ -93,6 +93,10 @@ function tick(root) {
   for (const element of root.querySelectorAll("[data-rel]")) {
     write(element, relative(Date.parse(element.dataset.rel) - now));
   }
+  // A fire that has begun is no next one. The page gets the later ones from its console.
+  for (const element of root.querySelectorAll("[data-until]")) {
+    element.hidden = Date.parse(element.dataset.until) <= now;
+  }
   // Without its console, the page does not know whether a run goes on.
   if (document.querySelector("#cut:not([hidden])")) return;
   for (const element of root.querySelectorAll("[data-since]:not(.gone *)")) {

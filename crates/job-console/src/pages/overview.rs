@@ -217,7 +217,7 @@ fn fires(cx: &Cx<'_>) -> Markup {
         @if fires.is_empty() { p.dim { (cx.lang().no_fires()) } }
         ol.fires {
             @for (fire, job) in fires {
-                li {
+                li data-until=(fire) {
                     span.nowrap { (cx.when(fire, job.time_zone.as_deref())) }
                     a href=(cx.job(&job.job_name)) { (job.job_name) }
                 }

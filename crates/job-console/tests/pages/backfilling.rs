@@ -48,7 +48,7 @@ async fn past_fires_are_shown_then_requested_and_listed() {
     assert!(preview.contains("2 at once, by all items"), "{preview}");
     assert_eq!(world.job("report").await.backfills().count(), 0, "a preview changes nothing");
     let edit = world.get(&format!("{address}&edit=yes")).await.text;
-    for value in ["2024-02-01T00:00:00.000", "2024-02-04T00:00:00.000", "2"] {
+    for value in ["2024-02-01T00:00", "2024-02-04T00:00", "2"] {
         assert!(edit.contains(&format!("value=\"{value}\"")), "{value}: {edit}");
     }
     let blank = world.post(&address, &form_of(&preview, &[("why", " ")])).await;

@@ -80,7 +80,9 @@ async fn edited_configuration_is_shown_then_written_and_can_be_restored() {
     let record = after.audit().next_back().unwrap();
     assert_eq!((&*record.who, &*record.why), ("console", "the backup ends at 4"));
 
-    world.until(&TAB[1..], |page| page.contains("Go back to before this")).await;
+    world
+        .until(&TAB[1..], |page| page.contains("Restore the configuration that was replaced at"))
+        .await;
     let tab = world.get(TAB).await.text;
     assert_eq!(faults(&tab), [""; 0]);
     assert!(tab.contains("the backup ends at 4"), "{tab}");
@@ -202,4 +204,51 @@ async fn form_without_edits_changes_no_byte_and_escapes_foreign_texts() {
     assert_eq!(page.status, StatusCode::OK, "{}", page.text);
     assert!(!page.text.contains("<img"));
     assert_eq!(faults(&page.text), [""; 0]);
+}
+
+#[tokio::test]
+async fn fields_with_few_values_are_chosen_and_a_queue_has_its_length() {
+    let world = World::with_jobs().await;
+    let form = world.get(EDIT).await.text;
+    for expected in [
+        "<select id=\"c-repeated_hour\" name=\"repeated_hour\"><option value=\"\" selected>",
+        "<option value=\"both\">",
+        "<select id=\"c-overlap\" name=\"overlap\"><option value=\"\" selected>",
+        "<option value=\"queue\">",
+    ] {
+        assert!(form.contains(expected), "{expected}: {form}");
+    }
+    let without = form_of(&form, &[("step", "preview"), ("overlap", "queue")]);
+    let refused = world.post(EDIT, &without).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.text);
+    assert_eq!(faults(&refused.text), [""; 0]);
+    assert!(refused.text.contains("valid is cancel, queue 1 to queue 100"), "{}", refused.text);
+    assert!(refused.text.contains("<option value=\"queue\" selected>"), "{}", refused.text);
+
+    let changes = [("step", "preview"), ("overlap", "queue"), ("overlap.queue", "7")];
+    let preview = world.post(EDIT, &form_of(&form, &changes)).await.text;
+    let row = "<del><span class=\"dim\">– (misfire alone decides)</span></del></td>\
+               <td class=\"text\"><ins><code>queue 7</code></ins>";
+    assert!(preview.contains(row), "{preview}");
+    let write = form_of(&preview, &[("step", "write"), ("why", "each fire counts")]);
+    world.post(EDIT, &write).await;
+    let written = world.job("report").await.config().unwrap().overlap;
+    assert_eq!(written.map(|overlap| overlap.to_string()).as_deref(), Some("queue 7"));
+    world.until(&TAB[1..], |page| page.contains("<code>queue 7</code>")).await;
+    let form = world.get(EDIT).await.text;
+    assert!(form.contains("<option value=\"queue\" selected>"), "{form}");
+    assert!(form.contains("max=\"100\" value=\"7\""), "{form}");
+}
+
+#[tokio::test]
+async fn fields_without_a_value_have_a_dash_and_its_meaning() {
+    let world = World::with_jobs().await;
+    let tab = world.get(TAB).await.text;
+    let fields = tab.split("former-title").next().unwrap();
+    for expected in ["– (no time is excluded)", "– (no limit)", "– (not set)"] {
+        assert!(fields.contains(expected), "{expected}: {fields}");
+    }
+    assert!(!fields.contains("<code>&quot;&quot;</code>"), "{fields}");
+    let zh = world.get(&format!("{TAB}?lang=zh")).await.text;
+    assert!(zh.contains("– (不排除任何时间)"), "{zh}");
 }

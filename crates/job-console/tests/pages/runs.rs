@@ -236,3 +236,90 @@ async fn jobs_that_fail_at_times_are_counted_beyond_the_listed_ones() {
     let all = "<a href=\"../n/orders/jobs\">52 jobs fail at times.</a>";
     assert!(page.contains(all), "{page}");
 }
+
+/// Records runs of items that begin now and end with an outcome.
+async fn run_now(world: &World, job: &JobName, items: &[u32], outcome: Outcome) {
+    let subscriber = world.history.subscriber();
+    for item in items {
+        let (at, item) = (Timestamp::now(), ShardingItem::new(*item));
+        let (fire, token) = (FireTime(at.as_millisecond()), FencingToken(9));
+        let source = RunSource::Normal;
+        for event in [
+            JobEvent::Claimed { item, fire, source, token },
+            JobEvent::Settled { item, fire, source, token, outcome },
+        ] {
+            let mut record = JobRecord::new(job.clone(), at, event);
+            record.instance = Some(InstanceId::new("10.0.0.1@-@7"));
+            subscriber.on_event(&record);
+        }
+    }
+    world.history.flush(DEADLINE).await.unwrap();
+}
+
+#[tokio::test]
+async fn items_that_fail_since_a_change_name_it_and_the_way_back() {
+    let (world, report) = (World::with_jobs().await, JobName::new("report").unwrap());
+    let path = "/n/orders/jobs/report";
+    let note = async || {
+        let page = world.get(path).await.text;
+        assert_eq!(faults(&page), [""; 0]);
+        let note = page.split("id=\"failing-since\"").nth(1);
+        note.map(|note| note.split("</section>").next().unwrap().to_owned())
+    };
+    assert_eq!(note().await, None, "all runs have succeeded");
+    let job = world.job("report").await;
+    let mut config = job.config().unwrap().clone();
+    config.job_parameter = "EURO".to_owned();
+    let by = By::new("ben", "the new currency").unwrap();
+    let revision = job.config_revision().unwrap();
+    world.operations().update_config(&config, revision, &by).await.unwrap();
+    let changed = world.job("report").await;
+    let revision = changed.config_revision().unwrap();
+    let shown = format!("<dd>{revision}</dd>");
+    world.until("n/orders/jobs/report/configuration", |page| page.contains(&shown)).await;
+    assert_eq!(note().await, None, "nothing has run since the change");
+
+    run_now(&world, &report, &[0, 1], Outcome::Failed).await;
+    let found = note().await.expect("both items fail since the change");
+    let replaced = changed.former_configs().unwrap().iter().next_back().unwrap().replaced_ms;
+    for expected in [
+        &*format!("Failing since revision {revision} of"),
+        "by ben",
+        "the new currency",
+        "Items 0-1: the last success began at",
+        "<code>job_parameter</code>: <span class=\"dim\">– (not set)</span> → <code>&quot;EURO&quot;",
+        "jobs/report/configuration#former-title",
+        &*format!("jobs/report/configuration/restore?replaced={replaced}"),
+    ] {
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+    let zh = world.get(&format!("{path}?lang=zh")).await.text;
+    assert!(zh.contains(&format!("自修订 {revision} 起失败")), "{zh}");
+
+    // One item works again, so only the other one still fails since the change.
+    run_now(&world, &report, &[1], Outcome::Succeeded).await;
+    let found = note().await.expect("item 0 still fails");
+    assert!(found.contains("Items 0:"), "{found}");
+    run_now(&world, &report, &[0], Outcome::Succeeded).await;
+    assert_eq!(note().await, None, "both items work again");
+    run_now(&world, &report, &[0, 1], Outcome::Failed).await;
+    assert_eq!(note().await, None, "they have succeeded since the change");
+}
+
+#[tokio::test]
+async fn drawings_of_fires_have_times_and_outcomes() {
+    let world = World::with_jobs().await;
+    let page = world.get("/n/orders/jobs/report").await.text;
+    let spark = page.split("class=\"spark\"").nth(1).expect("the page has the last fires");
+    let bar = spark.split("<rect").nth(1).unwrap().split("</rect>").next().unwrap();
+    assert!(bar.contains("<title>Fire of 2") && bar.contains(": succeeded, "), "{bar}");
+    let runs = world.get("/n/orders/jobs/report/runs").await.text;
+    let fire = runs.split("<tr id=\"f-").nth(1).unwrap().split('"').next().unwrap();
+    let fire = Timestamp::from_millisecond(fire.parse().unwrap()).unwrap();
+    let page = world.get(&format!("/n/orders/jobs/report/runs?fire={fire}&lang=zh")).await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    let axis = page.split("class=\"axis\"").nth(1).expect(&page).split("</g>").next().unwrap();
+    assert_eq!(axis.matches("<line").count(), 5, "{axis}");
+    assert!(axis.contains(">+0 毫秒</text>"), "{axis}");
+    assert!(page.contains("<title>0: 成功</title>"), "{page}");
+}

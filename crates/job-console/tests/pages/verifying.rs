@@ -10,6 +10,10 @@ async fn period_is_judged_when_it_is_asked_for() {
     let world = World::with_jobs().await;
     let form = world.get(TAB).await.text;
     assert_eq!(faults(&form), [""; 0]);
+    // The proposed begin is a whole minute.
+    let from = form.split("name=\"from\"").nth(1).unwrap().split("value=\"").nth(1).unwrap();
+    let from = from.split('"').next().unwrap();
+    assert_eq!(from.len(), "2024-02-29T12:00".len(), "{from}");
     assert!(form.contains("Judge this period") && !form.contains("<tbody"), "{form}");
 
     let page = world.get(&format!("{TAB}?from=2024-02-29T12:00")).await.text;

@@ -13,6 +13,7 @@ use maud::{Markup, html};
 use operations::{Error, Operations, next_fires};
 use reg_center::Revision;
 
+use super::config_value;
 use super::edit::hidden;
 use super::form::{controls, fault_list};
 use super::preview::confirmation;
@@ -321,7 +322,7 @@ fn preview(
                     ul.next { @for fire in fires { li { (cx.when(fire, config.time_zone.as_deref())) } } }
                 }
                 @for (name, value) in fields {
-                    dt { (lang.config_field(name)) " " code { (name) } } dd { code { (value) } }
+                    dt { (lang.config_field(name)) " " code { (name) } } dd { (config_value(cx, name, &value)) }
                 }
             }
             p.sub { (lang.other_fields_by_default()) }

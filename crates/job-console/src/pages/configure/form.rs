@@ -1,11 +1,12 @@
 //! The form for the fields of a configuration.
 
+use coordination::MAX_QUEUED_FIRES;
 use maud::{Markup, html};
 use operations::FieldChange;
 use sharding::StrategyRegistry;
 
 use super::preview::differences;
-use super::typed::{Typed, Value, WAS};
+use super::typed::{OVERLAP, QUEUE, QUEUE_WORD, Typed, Value, WAS};
 use crate::pages::cx::Cx;
 use crate::pages::request::Fault;
 
@@ -22,7 +23,6 @@ fn example(name: &str) -> Option<&'static str> {
         "excluded_times" => "12:00..13:00 # lunch",
         "not_before" => "2026-01-31T09:00:00",
         "not_after" => "2099-12-31T18:00:00",
-        "repeated_hour" => "both",
         "jitter" => "30s",
         "sharding_total_count" => "4",
         "sharding_item_parameters" => "0=Beijing,1=Shanghai",
@@ -31,12 +31,33 @@ fn example(name: &str) -> Option<&'static str> {
         "server_ttl" => "24h",
         "cluster_concurrency" => "4",
         "start_rate" => "10 in 1m",
-        "overlap" => "queue 10",
         "catch_up" => "5 in 10m",
         "strategy" => "odevity",
         "placement" => "require disk=ssd",
         _ => return None,
     })
+}
+
+/// Returns the valid values of a field that has few, each with its meaning.
+fn options(cx: &Cx<'_>, name: &str) -> Option<Vec<(&'static str, String)>> {
+    let lang = cx.lang();
+    Some(match name {
+        OVERLAP => vec![
+            ("", lang.overlap_none()),
+            ("cancel", lang.overlap_cancel()),
+            (QUEUE_WORD, lang.overlap_queue()),
+        ],
+        "repeated_hour" => vec![("", lang.repeated_later()), ("both", lang.repeated_both())],
+        _ => return None,
+    })
+}
+
+/// Returns the option of a value, and the length of a queue.
+fn parts(value: &str) -> (&str, &str) {
+    match value.strip_prefix(QUEUE_WORD) {
+        Some(length) => (QUEUE_WORD, length.trim()),
+        None => (value, ""),
+    }
 }
 
 /// Returns the form. `meanwhile` has the changes since the form was made, if it is out of date.
@@ -135,6 +156,29 @@ fn control(cx: &Cx<'_>, value: &Value, fault: Option<&Fault>) -> Markup {
             }
         };
     }
+    if let Some(options) = options(cx, name) {
+        let (word, length) = parts(&value.value);
+        // A value that this console does not know stays as it is.
+        let is_known = options.iter().any(|(known, _)| *known == word);
+        return html! {
+            div.field {
+                (hidden)
+                label for=(id) { (label) }
+                select id=(id) name=(name) aria-invalid=[is_invalid] aria-describedby=[&described_by] {
+                    @for (word_of, text) in &options {
+                        option value=(word_of) selected[*word_of == word] { (text) }
+                    }
+                    @if !is_known { option value=(value.value) selected { (value.value) } }
+                }
+                @if name == OVERLAP {
+                    label for="c-overlap-queue" { (cx.lang().queue_length()) }
+                    input #c-overlap-queue name=(QUEUE) type="number" min="1" max=(MAX_QUEUED_FIRES)
+                        value=(length) autocomplete="off";
+                }
+                (problem)
+            }
+        };
+    }
     html! {
         div.field {
             (hidden)
@@ -168,7 +212,7 @@ mod tests {
     fn examples_are_valid_values() {
         let fields = ConfigField::all().filter_map(|field| Some((field, example(field.name())?)));
         let fields: Vec<_> = fields.collect();
-        assert_eq!(fields.len(), 19, "each example belongs to a field");
+        assert_eq!(fields.len(), 17, "each example belongs to a field");
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         for (field, example) in fields {
             // Some of the fields exclude each other, and most need a schedule.

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use operations::{Error, FieldChange, JobSnapshot, differences};
 
+use super::config_value;
 use crate::access::Permission;
 use crate::pages::cx::Cx;
 use crate::problem::{Answer, Problem};
@@ -34,6 +35,12 @@ pub(super) fn when(cx: &Cx<'_>, job: &JobSnapshot, former: &FormerConfig) -> Mar
         // Another program may have written any number.
         Err(_) => html! { (former.replaced_ms) },
     }
+}
+
+/// Returns the label of the link that restores a configuration.
+fn restore_label(cx: &Cx<'_>, former: &FormerConfig) -> String {
+    let time = Timestamp::from_millisecond(former.replaced_ms).map(|time| time.to_string());
+    cx.lang().restore_this_label(&time.unwrap_or_else(|_| former.replaced_ms.to_string()))
 }
 
 /// Returns the list, with links to restore one.
@@ -77,7 +84,7 @@ fn row(cx: &Cx<'_>, job: &JobSnapshot, former: &FormerConfig) -> Markup {
                     Ok(changes) => {
                         ul.plain {
                             @for one in changes {
-                                li { code { (one.field) } ": " code { (one.from) } " → " code { (one.to) } }
+                                li { code { (one.field) } (lang.colon()) (config_value(cx, one.field, &one.from)) " → " (config_value(cx, one.field, &one.to)) }
                             }
                         }
                     },
@@ -85,9 +92,8 @@ fn row(cx: &Cx<'_>, job: &JobSnapshot, former: &FormerConfig) -> Markup {
             }
             td.nowrap {
                 @if can_restore && cx.may(Permission::Configure, Some(name)) {
-                    a.button href={ (cx.job(name)) "/configuration/restore?replaced=" (former.replaced_ms) } {
-                        (lang.go_back_to_this()) "…"
-                    }
+                    a.button href={ (cx.job(name)) "/configuration/restore?replaced=" (former.replaced_ms) }
+                        aria-label=(restore_label(cx, former)) { (lang.restore_this()) "…" }
                 }
             }
         }

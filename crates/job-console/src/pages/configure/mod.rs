@@ -18,6 +18,7 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use coordination::JobName;
+use maud::{Markup, html};
 use operations::{JobSnapshot, Updated};
 
 use super::cx::Cx;
@@ -45,6 +46,15 @@ pub(super) fn add(routes: Routes) -> Routes {
         .page_per_job(Permission::Create, &Method::POST, CREATE, post(create::submit))
 }
 
+/// Returns the value of a field. A field without one has a dash and what that means, because `""` and
+/// `none` look like values.
+pub(super) fn config_value(cx: &Cx<'_>, field: &str, text: &str) -> Markup {
+    match text {
+        "\"\"" | "none" => html! { span.dim { "– (" (cx.lang().config_unset(field)) ")" } },
+        value => html! { code { (value) } },
+    }
+}
+
 /// Returns the job that a request names.
 fn target(request: &PageRequest) -> Answer<Arc<JobSnapshot>> {
     request.namespace.job(&request.job()?)
@@ -54,7 +64,7 @@ fn target(request: &PageRequest) -> Answer<Arc<JobSnapshot>> {
 fn page(
     request: &PageRequest,
     status: StatusCode,
-    content: impl FnOnce(&Cx<'_>) -> maud::Markup,
+    content: impl FnOnce(&Cx<'_>) -> Markup,
 ) -> Response {
     let job = request.segment(3).to_owned();
     request.respond(status, |cx| Body {

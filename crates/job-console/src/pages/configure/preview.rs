@@ -4,6 +4,7 @@ use coordination::AuditRecord;
 use maud::{Markup, html};
 use operations::FieldChange;
 
+use super::config_value;
 use crate::pages::cx::{Age, Cx};
 use crate::pages::request::Fault;
 
@@ -37,8 +38,8 @@ pub(super) fn differences(cx: &Cx<'_>, changes: &[FieldChange]) -> Markup {
                     @for change in changes {
                         tr {
                             th scope="row" { code { (change.field) } }
-                            td.text { del { code { (change.from) } } }
-                            td.text { ins { code { (change.to) } } }
+                            td.text { del { (config_value(cx, change.field, &change.from)) } }
+                            td.text { ins { (config_value(cx, change.field, &change.to)) } }
                         }
                     }
                 }

@@ -10,6 +10,13 @@ use crate::problem::{Answer, Problem};
 /// Prefix of the names of the values from which a form was made.
 pub(super) const WAS: &str = "was.";
 
+/// Field whose value the form has in two controls: the policy, and the length of the queue.
+pub(super) const OVERLAP: &str = "overlap";
+/// Name of the control with the length of the queue.
+pub(super) const QUEUE: &str = "overlap.queue";
+/// Policy that needs a length.
+pub(super) const QUEUE_WORD: &str = "queue";
+
 /// Values of a form for a configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Typed {
@@ -53,7 +60,11 @@ impl Typed {
             })?;
             // A browser does not send an empty check box.
             let absent = if config_field.is_flag() { "false" } else { &*was };
-            let value = lines(field(form, name).unwrap_or(absent));
+            let mut value = lines(field(form, name).unwrap_or(absent));
+            if name == OVERLAP && value == QUEUE_WORD {
+                let length = field(form, QUEUE).unwrap_or_default().trim();
+                value = format!("{QUEUE_WORD} {length}");
+            }
             Ok(Value { field: config_field, was, value })
         });
         Ok(Self { revision: revision(form)?, values: values.collect::<Answer<_>>()? })
@@ -115,7 +126,7 @@ fn lines(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use coordination::JobName;
+    use coordination::{JobName, Overlap};
 
     use super::*;
 
@@ -169,6 +180,23 @@ mod tests {
         });
         assert_eq!(rebased.applied_to(&later), (wanted, Vec::new()));
         assert_eq!(rebased.revision, Revision(8));
+    }
+
+    #[test]
+    fn queue_has_its_length_from_a_control_of_its_own() {
+        let typed = Typed::of(&config(), Revision(7));
+        for (length, valid) in [("10", true), ("", false), ("0", false), ("101", false)] {
+            let mut fields = form(&typed, &[(OVERLAP, QUEUE_WORD)]);
+            fields.push((QUEUE.to_owned(), length.to_owned()));
+            let (wanted, faults) = Typed::read(&fields).unwrap().applied_to(&config());
+            assert_eq!(faults.is_empty(), valid, "{length}");
+            let expected = if valid { Overlap::parse("queue 10") } else { None };
+            assert_eq!(wanted.overlap, expected, "{length}");
+        }
+        // The page with the differences sends the whole value again.
+        let fields = form(&typed, &[(OVERLAP, "queue 7")]);
+        let (wanted, _) = Typed::read(&fields).unwrap().applied_to(&config());
+        assert_eq!(wanted.overlap, Overlap::parse("queue 7"));
     }
 
     #[test]

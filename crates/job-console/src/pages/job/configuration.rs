@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use operations::JobSnapshot;
 
 use crate::access::Permission;
+use crate::pages::configure::config_value;
 use crate::pages::configure::former::list;
 use crate::pages::cx::Cx;
 
@@ -19,7 +20,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
             dt { (lang.revision()) } dd { (revision.unwrap_or_default()) }
             dt { (lang.dialect()) } dd { (job.dialect().as_str()) }
             @if let Some(config) = job.config() {
-                @for (name, value) in config.fields() { dt { code { (name) } } dd { code { (value) } } }
+                @for (name, value) in config.fields() { dt { code { (name) } } dd { (config_value(cx, name, &value)) } }
             }
         }
     };

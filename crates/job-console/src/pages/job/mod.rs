@@ -2,6 +2,7 @@
 
 mod backfills;
 mod configuration;
+mod failing_since;
 mod gantt;
 mod items;
 mod now;
@@ -129,7 +130,9 @@ fn subtitle(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
             " · " (lang.items_on(job.items().len(), line.instance_count))
             @if config.is_some_and(|config| config.failover) { " · " (lang.failover_on()) }
             @if let Some(fire) = cx.next_fire(line) {
-                " · " (lang.next_fire()) " " b { (cx.time(fire, line.time_zone.as_deref())) } " " (cx.relative(fire))
+                span data-until=(fire) {
+                    " · " (lang.next_fire()) " " b { (cx.time(fire, line.time_zone.as_deref())) } " " (cx.relative(fire))
+                }
             }
             @if let Some(text) = line.description.as_deref().filter(|text| !text.is_empty()) {
                 br; (text)

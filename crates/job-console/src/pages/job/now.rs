@@ -9,6 +9,7 @@ use operations::{
     why_not_running,
 };
 
+use super::failing_since;
 use super::gantt::spark;
 use super::items::{grid, one_item, sum};
 use super::request::followed;
@@ -31,6 +32,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
     html! {
         (followed(cx, (job, line), &items))
         (cx.live("why", &why(cx, (job, line), late, median)))
+        (cx.live("since-change", &failing_since::note(cx, job, line, past)))
         (cx.live("violated", &violated(cx, line)))
         @if let Some(item) = chosen { (cx.live("item", &one_item(cx, (job, line), item, late))) }
         div.cols {
@@ -238,6 +240,6 @@ fn next(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
             None if fires.is_empty() => p.dim { (lang.no_fires()) },
             None => {},
         }
-        ul.next { @for fire in fires { li { (cx.when(fire, line.time_zone.as_deref())) } } }
+        ul.next { @for fire in fires { li data-until=(fire) { (cx.when(fire, line.time_zone.as_deref())) } } }
     }
 }

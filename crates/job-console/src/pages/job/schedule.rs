@@ -77,7 +77,7 @@ fn fires(cx: &Cx<'_>, job: &JobSnapshot, config: &coordination::JobConfig) -> Ma
     let rows = fires.iter().map(|fire| {
         let id = format!("n-{}", fire.as_second());
         let row = html! {
-            tr id=(id) {
+            tr id=(id) data-until=(fire) {
                 td.nowrap { (cx.time(*fire, zone)) }
                 td.nowrap { time datetime=(fire) data-zone="UTC" { (fire) } }
                 td.nowrap { (cx.relative(*fire)) }

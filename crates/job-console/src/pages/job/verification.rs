@@ -85,11 +85,17 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
     }
 }
 
+/// Returns the begin of a minute. A period that is proposed needs no seconds.
+fn minute(at: Timestamp) -> Timestamp {
+    let ms = at.as_millisecond();
+    Timestamp::from_millisecond(ms - ms.rem_euclid(60_000)).unwrap_or(at)
+}
+
 fn form(cx: &Cx<'_>, job: &JobLine) -> Markup {
     let lang = cx.lang();
     let words = Verdict::ALL.map(|verdict| (verdict.as_str(), lang.verdict(verdict)));
     let verdicts: Vec<_> = std::iter::once(("", lang.all())).chain(words).collect();
-    let day_ago = cx.now.checked_sub(DAY).unwrap_or(cx.now);
+    let day_ago = minute(cx.now.checked_sub(DAY).unwrap_or(cx.now));
     let given = |name| time(cx.address, name).ok().flatten();
     let times = [
         ("from", lang.begin_utc(), Some(given("from").unwrap_or(day_ago))),

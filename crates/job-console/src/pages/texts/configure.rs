@@ -68,13 +68,50 @@ messages! {
     author() "By" | "操作人";
     by_author(who: &str) "by {who}" | "由 {who} 操作";
     was_replaced() "It was replaced" | "替换于";
-    restoring_changes() "Restoring changes" | "恢复将更改";
+    restoring_changes() "Fields that differ from the present configuration" | "与当前配置不同的字段";
     everything() "everything: the present one cannot be read" | "全部：当前配置无法读取";
-    same_as_present() "nothing" | "无";
-    go_back_to_this() "Go back to before this" | "恢复到此次修改之前";
+    same_as_present() "none" | "无";
+    failing_since_revision(revision: &str) "Failing since revision {revision} of" | "自修订 {revision} 起失败，时间";
+    failing_since_change() "Failing since the configuration change of" | "自此次配置更改起失败，时间";
+    items_since(items: &str)
+        "Items {items}: the last success began at" | "分片 {items}：最后一次成功开始于";
+    first_failure_at() ", and the first failure at" | "，首次失败开始于";
+    change_is_undone()
+        "The configuration from before this change is in force again; the next runs show whether that helps."
+        | "此次更改之前的配置已重新生效；下次运行将表明是否有效。";
+    restore_before_change() "Restore the configuration before it" | "恢复此前的配置";
+    not_set() "not set" | "未设置";
+    queue_length() "Most queued fires" | "最多排队的触发数";
+    overlap_queue() "queue: each gets a run of its own" | "queue：各自运行一次";
+    overlap_cancel() "cancel: the unfinished run is cancelled" | "cancel：取消未完成的运行";
+    overlap_none() "none: misfire alone decides" | "无：仅由 misfire 决定";
+    repeated_both() "both: times that occur twice fire twice" | "both：出现两次的时刻触发两次";
+    repeated_later() "the later one fires" | "仅较晚的一次触发";
+    restore_this() "Restore" | "恢复";
+    restore_this_label(time: &str) "Restore the configuration that was replaced at {time}" | "恢复 {time} 被替换的配置";
 }
 
 impl Lang {
+    /// Returns what a field without a value means.
+    pub(crate) fn config_unset(self, name: &str) -> String {
+        match name {
+            "cron" => self.pick("runs on request only", "仅按请求运行"),
+            "time_zone" => "UTC".to_owned(),
+            "excluded_days" | "excluded_times" => {
+                self.pick("no time is excluded", "不排除任何时间")
+            }
+            "not_before" | "not_after" => self.pick("no limit", "没有限制"),
+            "repeated_hour" => self.repeated_later(),
+            "jitter" => self.pick("no delay", "没有延迟"),
+            "overlap" => self.pick("misfire alone decides", "仅由 misfire 决定"),
+            "cluster_concurrency" | "start_rate" => self.pick("no limit", "没有限制"),
+            "catch_up" => self.pick("missed fires are not caught up", "不补跑漏掉的触发"),
+            "strategy" => self.pick("average allocation", "平均分配"),
+            "placement" => self.pick("no rules", "没有规则"),
+            _ => self.not_set(),
+        }
+    }
+
     /// Returns the label of a field of a configuration.
     pub(crate) fn config_field(self, name: &str) -> String {
         match name {

@@ -74,7 +74,9 @@ pub(super) fn time(address: &Address, name: &str) -> Answer<Option<Timestamp>> {
 
 /// Returns a time as a control of a form has it, in UTC.
 pub(super) fn control_time(at: Timestamp) -> String {
-    at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%S%.3f").to_string()
+    let is_minute = at.as_millisecond() % 60_000 == 0;
+    let format = if is_minute { "%Y-%m-%dT%H:%M" } else { "%Y-%m-%dT%H:%M:%S%.3f" };
+    at.to_zoned(TimeZone::UTC).strftime(format).to_string()
 }
 
 pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past, filter: &Filter) -> Body {
