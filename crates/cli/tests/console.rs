@@ -108,6 +108,17 @@ impl Served {
         within(path, asking).await
     }
 
+    /// Asks for a page until it shows a text.
+    async fn until_shown(&self, path: &str, text: &str) {
+        let asking = async {
+            let mut interval = tokio::time::interval(INTERVAL);
+            while !self.get(path).await.1.contains(text) {
+                interval.tick().await;
+            }
+        };
+        within(path, asking).await;
+    }
+
     /// Ends the console by SIGTERM, and asserts that it leaves in order.
     async fn end(mut self) {
         self.process.signal("-TERM").await;
@@ -366,6 +377,7 @@ async fn demonstration_shows_jobs_that_run_and_fail_and_leaves_nothing() {
     served.until("/api/v1/namespaces/demo/alerts?state=violated", is_violated).await;
     let paused = rows(&jobs).iter().find(|job| job["jobName"] == "newsletter");
     assert_eq!(paused.unwrap()["status"], "PAUSED");
+    served.until_shown("/n/demo/jobs/price-update", "Failing since revision").await;
     served.end().await;
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

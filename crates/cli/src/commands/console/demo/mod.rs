@@ -37,6 +37,8 @@ const LOST_AT: i8 = 25;
 const BACK_AT: i8 = 40;
 /// Maximum time for leaving at the end.
 const LEAVE: Duration = Duration::from_secs(2);
+/// Maximum wait for a run that the demonstration requests at its start.
+const FIRST_RUN: Duration = Duration::from_secs(10);
 
 /// Expectations of the jobs. Nothing is sent, because there is no channel.
 const EXPECTATIONS: &str = r#"
@@ -204,8 +206,13 @@ async fn change_as_operators(registry: &MemoryRegistry) -> Result<(), Fault> {
     let items = BTreeSet::from([ShardingItem::new(3)]);
     operations.disable_items(&job("archive-logs")?, &items, &ben).await?;
 
+    // Its page names the change only if the job has succeeded before.
+    let (prices, anna) = (job("price-update")?, By::new("anna", "check the new prices")?);
+    if let Some(request) = operations.trigger(&prices, None, &anna).await?.request {
+        operations.outcome(&request, FIRST_RUN).await?;
+    }
     let ben = By::new("ben", "use the currency's full name")?;
-    let stored = operations.config(&job("price-update")?).await?;
+    let stored = operations.config(&prices).await?;
     let mut config = stored.config.map_err(Fault::refused)?;
     config.job_parameter = "EURO".to_owned();
     operations.update_config(&config, stored.revision, &ben).await?;
