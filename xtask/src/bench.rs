@@ -15,6 +15,10 @@ pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     let backend = backend(arguments)?;
     let has_java = arguments.iter().any(|argument| argument.starts_with("--java"));
     let name = backend.name();
+    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    if has(browser::BINARIES) && !has("console") {
+        return Err(Error::Usage("`--binaries` belongs to the measurement `console`".to_owned()));
+    }
     if has_java && backend != Backend::Zookeeper {
         return Err(Error::Usage(format!("`--java` needs `--backend zk`, not `{name}`")));
     }
@@ -31,11 +35,14 @@ pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     let mut program = cargo("run --profile bench --quiet -p bench --");
     program.arg("--json").arg(folder.join("figures.json"));
     program.arg("--svg").arg(folder.join("ratios.svg"));
-    steps.command("measurements", program.args(arguments))?;
+    // The program measures no sizes of programs.
+    let own = arguments.iter().filter(|argument| *argument != browser::BINARIES);
+    steps.command("measurements", program.args(own))?;
     println!("figures and plot: {}", folder.display());
-    if arguments.iter().any(|argument| argument == "console") {
-        let is_quick = |argument: &&String| *argument == "--quick";
-        let options: Vec<String> = arguments.iter().filter(is_quick).cloned().collect();
+    if has("console") {
+        let of_browser =
+            |argument: &&String| ["--quick", browser::BINARIES].contains(&argument.as_str());
+        let options: Vec<String> = arguments.iter().filter(of_browser).cloned().collect();
         browser::measure(&mut steps, &options)?;
     }
     steps.end("cargo xtask bench")

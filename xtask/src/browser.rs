@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -65,14 +66,53 @@ pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Programs of the measurements. Those of the outages are a console and a worker on a real server.
+const MEASURED: &str = "build --profile bench -p bench -p cli -p zookeeper-fixture \
+                        --features cli/console --bin ejob-bench --bin ejob --bin zookeeper-fixture";
+
 /// Measures a console of a generated namespace, built like its benches, and prints the figures with
 /// their goals.
+///
+/// Without paths, [`BINARIES`] builds the two programs whose sizes are compared.
 pub(crate) fn measure(steps: &mut Steps, options: &[String]) -> Result<(), Error> {
-    let build = || Programs::build("build --profile bench -p bench --bin ejob-bench");
-    let programs = steps.step("build for measurements", build)?;
+    steps.step("ZooKeeper", zookeeper::ensure)?;
+    let programs = steps.step("build for measurements", || Programs::build(MEASURED))?;
     let mut node = in_copy_of_tests(steps)?.command();
-    node.env("EJOB_BENCH", programs.path("ejob-bench")?).arg("bench.mjs").args(options);
+    for (variable, name) in [
+        ("EJOB_BENCH", "ejob-bench"),
+        ("EJOB", "ejob"),
+        ("EJOB_TEST_ZOOKEEPER", "zookeeper-fixture"),
+    ] {
+        node.env(variable, programs.path(name)?);
+    }
+    node.arg("bench.mjs").args(options);
+    if needs_binaries(options) {
+        for (name, features) in [("ejob-plain", ""), ("ejob-console", "--features console")] {
+            node.arg(binary(steps, name, features)?);
+        }
+    }
     steps.command("measurements in a browser", &mut node)
+}
+
+/// Option that compares the sizes of the program without and with the console.
+pub(crate) const BINARIES: &str = "--binaries";
+
+/// Returns true if the two programs have to be built, because the option has no paths.
+fn needs_binaries(options: &[String]) -> bool {
+    let mut after = options.iter().skip_while(|option| *option != BINARIES);
+    after.next().is_some() && after.next().is_none_or(|word| word.starts_with("--"))
+}
+
+/// Builds the command line as for an installation, without symbols, and returns a copy of it: both
+/// programs have the same path.
+fn binary(steps: &mut Steps, name: &'static str, features: &str) -> Result<PathBuf, Error> {
+    let line = "build --release --config profile.release.strip=true -p cli --bin ejob";
+    let programs = steps.step(name, || Programs::build(format!("{line} {features}").trim_end()))?;
+    let folder = workspace().join("target").join("bench");
+    fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+    let copy = folder.join(name);
+    fs::copy(programs.path("ejob")?, &copy).map_err(Error::file("write", &copy))?;
+    Ok(copy)
 }
 
 fn make_pictures() -> Result<(), Error> {
@@ -163,4 +203,25 @@ pub(crate) fn ensure_node() -> Result<(), Error> {
         server_fixture::install_tools(&["nodejs", "npm"])?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_built_only_if_no_paths_are_given() {
+        for (line, expected) in [
+            ("", false),
+            ("--quick", false),
+            ("--binaries", true),
+            ("--quick --binaries", true),
+            ("--binaries --minutes 60", true),
+            ("--binaries plain console", false),
+            ("--quick --binaries plain console", false),
+        ] {
+            let options: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(needs_binaries(&options), expected, "{line}");
+        }
+    }
 }

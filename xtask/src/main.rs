@@ -127,7 +127,7 @@ const TASKS: &[Task] = &[
         run: interop::run_suite,
     },
     Task {
-        usage: "bench [--backend zk|sqlite|postgres|etcd] [--quick] [--java FOLDER] [NAME...]",
+        usage: "bench [--backend zk|sqlite|postgres|etcd] [--quick] [--java FOLDER] [--binaries] [NAME...]",
         summary: "cost of coordination compared with the registry alone, and with Java",
         run: bench::measure,
     },

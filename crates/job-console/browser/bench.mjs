@@ -1,11 +1,13 @@
 // Measures the console in a browser, and prints each figure beside its goal.
 //
-// Started by `cargo xtask browser --bench [--quick] [--minutes N] [--binaries PLAIN CONSOLE]`.
+// Started by `cargo xtask browser --bench [--quick] [--minutes N] [--binaries [PLAIN CONSOLE]]`, which
+// builds the two programs if none are named.
 
 import { stat } from 'node:fs/promises'
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { PATIENCE, browser } from './harness.mjs'
+import { Namespace } from './registry.mjs'
 import { Site, addresses, compressed, typesOf } from './bench-site.mjs'
 import { Latencies, firstPaint, heapSlope, interactions, longestTask, processorTime, quantile } from './bench-page.mjs'
 
@@ -156,6 +158,46 @@ async function transfer(site) {
   note('first view, requests of other hosts', foreign, '', 0)
 }
 
+/** Number of outages: the longest of them counts. */
+const OUTAGES = options.quick ? 2 : 10
+
+/** Cuts the registry, a real server, and heals it again after a change that the page cannot see. */
+async function outages() {
+  const [begins, ends] = [[], []]
+  await using(await Namespace.start(), async (namespace) => {
+    await inBrowser(async (chromium) => {
+      const page = await ownTab(chromium)
+      await page.goto(`${namespace.home}/jobs/report`)
+      await page.waitForSelector('#fresh.ok')
+      const until = async (action, condition, argument) => {
+        const begun = performance.now()
+        action()
+        await page.waitForFunction(condition, {}, argument)
+        return performance.now() - begun
+      }
+      for (let n = 0; n < OUTAGES; n += 1) {
+        const isPaused = n % 2 === 0
+        begins.push(await until(
+          () => namespace.proxy.cut(),
+          () => document.querySelector('#banner p.banner [data-rel]')?.textContent.match(/\d/),
+        ))
+        const code = await namespace.ejob(isPaused ? 'pause' : 'resume', 'report', '--why', 'during an outage')
+        if (code !== 0) throw new Error(`the change during the outage failed with the code ${code}`)
+        ends.push(await until(
+          () => namespace.proxy.heal(),
+          (isPaused) => !document.querySelector('#banner p')
+            && /paused/i.test(document.querySelector('#state').innerText) === isPaused,
+          isPaused,
+        ))
+      }
+    })
+  })
+  for (const [name, times] of [['registry cut, until the banner has the age', begins], ['registry back, until the page is right', ends]]) {
+    note(`${name}, median of ${OUTAGES}`, quantile(times, 0.5), 'ms', 2_000)
+    note(`${name}, longest`, quantile(times, 1), 'ms', 2_000)
+  }
+}
+
 async function list() {
   const items = options.quick ? 10 : 1_000
   await using(await Site.start(1_000, items), async (site) => {
@@ -194,6 +236,7 @@ await using(await Site.start(TABS, 20), async (site) => {
   await latencies(site, { tabs: 1, streams: TABS - 1, load: `1 tab and ${TABS - 1} streams, 200 changes a second` })
 })
 await grid()
+await outages()
 await list()
 if (options.binaries) {
   const [plain, whole] = await Promise.all(positionals.map((path) => stat(path)))
