@@ -271,7 +271,9 @@ async fn fixed_findings_do_not_recur() {
     for finding in
         diagnose(&world.now(), None, noon()).iter().filter(|finding| finding.fix.is_some())
     {
+        let expected = operations.preview_fix(finding).await.unwrap();
         let report = operations.fix(finding, &by()).await.unwrap();
+        assert_eq!((&expected.done, &expected.left), (&report.done, &report.left), "{finding}");
         assert!(report.has_changed(), "{finding}: {report}");
     }
     for (path, _) in more {
