@@ -78,6 +78,8 @@ pub(crate) struct Run {
     pub(crate) parameter: Option<Name>,
     /// Number of the run's permit.
     pub(crate) permit: Option<u32>,
+    /// Group and number of the run's permit of its group.
+    pub(crate) group_permit: Option<(Name, u32)>,
     /// Past fire that the run is for.
     pub(crate) past_fire: Option<i64>,
 }
@@ -193,6 +195,8 @@ struct LedgerDoc {
     merged: Option<Range>,
     parameter: Option<String>,
     permit: Option<u32>,
+    group: Option<String>,
+    group_permit: Option<u32>,
     past_fire: Option<i64>,
     token: u64,
     config: Option<u32>,
@@ -261,6 +265,8 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
             (Some(holder), Some(fire), Some(source)) => {
                 let parameter = doc.parameter.as_deref().map(|text| names.of(text));
                 let (holder, merged, permit) = (names.of(holder), doc.merged, doc.permit);
+                let group = doc.group.as_deref().map(|text| names.of(text));
+                let group_permit = group.zip(doc.group_permit);
                 let past_fire = doc.past_fire;
                 let backfilled = source == Source::Manual && past_fire.is_some();
                 let source = if backfilled { Source::Backfill } else { source };
@@ -274,6 +280,7 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
                     merged,
                     parameter,
                     permit,
+                    group_permit,
                     past_fire,
                 })
             }
@@ -430,6 +437,44 @@ pub(crate) fn starts(text: &str) -> Result<Starts, String> {
     Ok(doc.starts)
 }
 
+/// Limits of a group of jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GroupLimits {
+    pub(crate) cluster_concurrency: Option<u32>,
+    pub(crate) start_rate: Option<StartRate>,
+}
+
+#[derive(Deserialize)]
+struct GroupLimitsDoc {
+    #[serde(default, rename = "v")]
+    version: u64,
+    cluster_concurrency: Option<u32>,
+    start_rate: Option<String>,
+}
+
+/// Parses the limits of a group.
+pub(crate) fn group_limits(text: &str) -> Result<GroupLimits, String> {
+    let doc: GroupLimitsDoc = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if doc.version > 1 {
+        return Err(format!("the limits have the version {}", doc.version));
+    }
+    let start_rate = doc.start_rate.as_deref().map(start_rate).transpose()?;
+    Ok(GroupLimits { cluster_concurrency: doc.cluster_concurrency, start_rate })
+}
+
+/// The run that has a permit of a group.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct PermitHolder {
+    pub(crate) job: String,
+    pub(crate) item: u32,
+    pub(crate) token: u64,
+}
+
+/// Parses the run that has a permit of a group.
+pub(crate) fn permit_holder(text: &str) -> Result<PermitHolder, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
 /// Maximum number of runs that begin in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StartRate {
@@ -543,6 +588,8 @@ pub(crate) struct Config {
     /// Maximum number of runs at the same time; `None` without a limit.
     pub(crate) cluster_concurrency: Option<u32>,
     pub(crate) start_rate: Option<StartRate>,
+    /// Name of the job's group.
+    pub(crate) group: Option<String>,
     /// Fires cancel the run that they meet.
     pub(crate) cancels_overlaps: bool,
     /// Maximum number of fires that queue behind the run of an item; `None` without a queue.
@@ -604,6 +651,7 @@ struct ConfigDoc {
     #[serde(default)]
     cluster_concurrency: Option<u32>,
     start_rate: Option<String>,
+    group: Option<String>,
     overlap: Option<String>,
     placement: Option<String>,
 }
@@ -661,6 +709,7 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         static_sharding: doc.static_sharding,
         cluster_concurrency: doc.cluster_concurrency,
         start_rate: doc.start_rate.as_deref().map(start_rate).transpose()?,
+        group: doc.group,
         cancels_overlaps: doc.overlap.as_deref() == Some("cancel"),
         queue_limit: match doc.overlap.as_deref() {
             None | Some("cancel") => None,

@@ -4,8 +4,14 @@ use crate::Property;
 use crate::property::N_PROPERTIES;
 
 /// Counts per property.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tally([u64; N_PROPERTIES]);
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self([0; N_PROPERTIES])
+    }
+}
 
 impl Tally {
     pub(crate) fn judged(&mut self, property: Property) {

@@ -33,9 +33,41 @@ pub(crate) enum Kind {
     Other,
 }
 
+/// The node of all groups of jobs, which is no job.
+const GROUPS: &str = "job@-@groups";
+
+/// A node of a group, by its purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupKind<'a> {
+    Limits,
+    /// A permit of a run.
+    Permit(u32),
+    /// The last starts of the group.
+    Starts,
+    /// The place of a job in the line of waiting jobs.
+    Place(&'a str),
+}
+
+/// Splits the path of a judged node of a group into the name of the group and the kind of node.
+pub(crate) fn parse_group(path: &str) -> Option<(&str, GroupKind<'_>)> {
+    let (group, node) =
+        path.strip_prefix('/')?.strip_prefix(GROUPS)?.strip_prefix('/')?.split_once('/')?;
+    let kind = match node.split_once('/') {
+        None if node == "limits" => GroupKind::Limits,
+        None if node == "starts" => GroupKind::Starts,
+        Some(("permits", number)) => GroupKind::Permit(number.parse().ok()?),
+        Some(("waiting", job)) => GroupKind::Place(job),
+        None | Some(_) => return None,
+    };
+    Some((group, kind))
+}
+
 /// Splits `/job/rest` into the job and the kind of node.
 pub(crate) fn parse<'a>(path: &'a str, names: &mut Names) -> Option<(&'a str, Kind)> {
     let (job, rest) = path.strip_prefix('/')?.split_once('/')?;
+    if job == GROUPS {
+        return None;
+    }
     let mut parts = rest.split('/');
     let mut next = || parts.next().unwrap_or_default();
     let (first, second, third, fourth, more) = (next(), next(), next(), next(), next());
@@ -103,6 +135,7 @@ mod tests {
             ("/j/coordination/starts", Some(("j", Kind::Starts))),
             ("/j/coordination/names/10.0.0.1@-@7-x", Some(("j", Kind::Named(id)))),
             ("/j/coordination/backfills", Some(("j", Kind::Backfills))),
+            ("/job@-@groups/coordination/starts", None),
             ("/j", None),
             ("j/config", None),
             ("", None),
@@ -112,5 +145,21 @@ mod tests {
         }
         assert_eq!(names.server_of(id), Some(ip));
         assert_eq!(names.server_of(ip), None);
+    }
+
+    #[test]
+    fn nodes_of_groups_are_parsed() {
+        let rows = [
+            ("/job@-@groups/db/limits", Some(("db", GroupKind::Limits))),
+            ("/job@-@groups/db/permits/3", Some(("db", GroupKind::Permit(3)))),
+            ("/job@-@groups/db/starts", Some(("db", GroupKind::Starts))),
+            ("/job@-@groups/db/waiting/report", Some(("db", GroupKind::Place("report")))),
+            ("/job@-@groups/db/audit", None),
+            ("/job@-@groups/db", None),
+            ("/j/coordination/starts", None),
+        ];
+        for (path, expected) in rows {
+            assert_eq!(parse_group(path), expected, "{path}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::view::JobView;
 use crate::wire::Layout;
-use crate::{ItemView, Latch, NodeKind, OnceStage, ServerState, Versioned};
+use crate::{GroupNode, ItemView, Latch, NodeKind, OnceStage, ServerState, Versioned};
 
 pub use crate::coordinator::shared::{Flight, Incarnation, Memory, NOW, SharedCoordinator};
 pub use crate::local::Local;
@@ -161,5 +161,10 @@ pub fn number_of(kind: &NodeKind) -> usize {
         NodeKind::Backfills => 39,
         NodeKind::Starts => 40,
         NodeKind::NextServer => 41,
+        NodeKind::Group(_, GroupNode::Limits) => 42,
+        NodeKind::Group(_, GroupNode::Permit(_)) => 43,
+        NodeKind::Group(_, GroupNode::Starts) => 44,
+        NodeKind::Group(_, GroupNode::Place(_)) => 45,
+        NodeKind::Group(_, GroupNode::Audit) => 46,
     }
 }

@@ -12,8 +12,10 @@ use crate::local::Local;
 use crate::plan::{Authority, Data, Plan, Step};
 use crate::view::JobView;
 use crate::view::holder::HolderState;
-use crate::wire::NodeKind;
-use crate::{Ledger, LedgerState, OnceStage, Outcome, Overlap, Run, RunKind, RunSource};
+use crate::wire::{GroupNode, NodeKind};
+use crate::{
+    GroupView, Ledger, LedgerState, OnceStage, Outcome, Overlap, Run, RunKind, RunSource, StartRate,
+};
 
 /// A plan and the inputs that it was planned from.
 pub(crate) struct Decision<'a> {
@@ -47,11 +49,12 @@ type OfPlan = fn(&Decision<'_>) -> bool;
 type OfRecord = fn(&Decision<'_>, &Change<'_>) -> bool;
 
 /// Invariants of each plan.
-const OF_PLANS: [(&str, OfPlan); 5] = [
+const OF_PLANS: [(&str, OfPlan); 6] = [
     ("S5: no item moves during a run", moves_idle_items),
     ("S8: a leader's write checks the term", leader_checks_term),
     ("S12: an instance leaves without runs, claims and calls", leaves_idle),
     ("S20: runs of a job with a start rate begin with a record of their starts", records_starts),
+    ("S23: runs of a job in a group begin by its known limits and its rate", keeps_group_limits),
     (
         "S13: a call of a stage has a later fire, or repeats a lost one, under a greater token",
         calls_once,
@@ -59,7 +62,7 @@ const OF_PLANS: [(&str, OfPlan); 5] = [
 ];
 
 /// Invariants of each record that a plan changes.
-const OF_RECORDS: [(&str, OfRecord); 13] = [
+const OF_RECORDS: [(&str, OfRecord); 15] = [
     ("S1: the token of an item never decreases, and a claim raises it", token_rises),
     ("S1a: the last fire of an item never decreases", last_fire_rises),
     ("S2: an instance claims items that it owns", claims_own_items),
@@ -73,6 +76,8 @@ const OF_RECORDS: [(&str, OfRecord); 13] = [
     ("S22: queued fires run oldest first and each by itself, and the queue has its bound", queues),
     ("S17: a run of a limited job begins with a permit below the limit", takes_permit),
     ("S17: the end of a run returns its permit", returns_permit),
+    ("S23: a run of a limited group begins with a permit below the limit", takes_group_permit),
+    ("S23: the end of a run returns its permit to the group", returns_group_permit),
 ];
 
 /// Returns the first promise that a decision breaks.
@@ -165,6 +170,57 @@ fn records_starts(decision: &Decision<'_>) -> bool {
         _ => None,
     });
     !decision.plan.steps.iter().any(begins) || logged == Some(true)
+}
+
+/// The plan checks the limits of the group, and counts its runs if the group has a rate.
+fn keeps_group_limits(decision: &Decision<'_>) -> bool {
+    let steps = || decision.plan.steps.iter();
+    let begins = |step: &Step| matches!(step.node, NodeKind::Running(_)) && step.is_create();
+    let Some(name) = decision.view.config().and_then(|config| config.group.as_ref()) else {
+        return true;
+    };
+    if !steps().any(begins) {
+        return true;
+    }
+    let Some((group, limits)) = decision.view.group().and_then(|it| Some((it, it.limits()?)))
+    else {
+        return false;
+    };
+    let node = |node| NodeKind::Group(name.clone(), node);
+    let is_checked = steps().any(|step| {
+        let version = group.limits_version();
+        step.is_check() && step.node == node(GroupNode::Limits) && step.expected() == version
+    });
+    let counted = steps().filter(|step| step.node == node(GroupNode::Starts));
+    let logged = counted.filter_map(Step::data).find_map(|data| match data {
+        Data::Starts(log) => Some(log.total()),
+        _ => None,
+    });
+    let keeps_rate = |rate: StartRate| logged.is_some_and(|total| total <= rate.max);
+    is_checked && limits.start_rate.is_none_or(keeps_rate)
+}
+
+fn takes_group_permit(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let Some(run) = change.started() else { return true };
+    let limits = decision.view.group().and_then(GroupView::limits);
+    let limit = limits.and_then(|limits| limits.cluster_concurrency);
+    match (limit, &run.group_permit) {
+        (None, None) => true,
+        (Some(limit), Some(permit)) => {
+            let node = permit.clone().into_node();
+            let creates = |step: &Step| step.node == node && step.is_create();
+            permit.number < limit && decision.plan.steps.iter().any(creates)
+        }
+        (None, Some(_)) | (Some(_), None) => false,
+    }
+}
+
+fn returns_group_permit(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let ended = change.ended().filter(|run| run.holder == *decision.me);
+    let Some(permit) = ended.and_then(|run| run.group_permit.clone()) else { return true };
+    let here = decision.local.runs.get(change.item).and_then(|run| run.group_permit.as_ref());
+    let (kept, node) = (here != Some(&permit), permit.clone().into_node());
+    kept || decision.plan.steps.iter().filter_map(Step::deleted).any(|deleted| *deleted == node)
 }
 
 fn returns_permit(decision: &Decision<'_>, change: &Change<'_>) -> bool {

@@ -36,6 +36,7 @@ pub use protocol::event::{Event, Reply, Ticket};
 pub use protocol::failure_reason::{FailureReason, MAX_FAILURE_REASON_BYTES};
 pub use protocol::followed::Following;
 pub use protocol::former_configs::{FormerConfig, FormerConfigs};
+pub use protocol::group::{GroupLimits, GroupName, GroupPermit, PermitHolder};
 pub use protocol::id::{
     FencingToken, FireTime, ID_DELIMITER, InvalidName, JobName, MAX_JOB_NAME_BYTES, ServerIp,
     instance_id, server_of, task_id,
@@ -70,14 +71,15 @@ pub use protocol::template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, Templ
 pub use protocol::unknown_fields::UnknownFields;
 pub use protocol::versioned::Versioned;
 pub use protocol::waiting_runs::WaitingRuns;
+pub use view::group::{GroupPermitView, GroupView, PlaceInLine};
 pub use view::item::ItemView;
 pub use view::marks::{MarkHolder, MarksView, RunningMark};
 pub use view::permits::PermitView;
 pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
 pub use wire::latch::Latch;
 pub use wire::{
-    ConfigError, DialectSign, FORMAT_VERSION, Layout, NodeKind, RUNTIME_INDEX, RecordError,
-    Removal, RunWriteError, StrayNode, WATCH_STATE, decode_backfills, decode_config, decode_ledger,
-    decode_progress, decode_template, dialect_of_config, encode_config, encode_progress,
-    push_java_json,
+    ConfigError, DialectSign, FORMAT_VERSION, GroupNode, JOB_GROUPS, Layout, NodeKind,
+    RUNTIME_INDEX, RecordError, Removal, RunWriteError, StrayNode, WATCH_STATE, decode_backfills,
+    decode_config, decode_group_limits, decode_ledger, decode_progress, decode_template,
+    dialect_of_config, encode_config, encode_group_limits, encode_progress, push_java_json,
 };

@@ -7,7 +7,9 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::run_marks::{MarkSet, RunMarks};
 use crate::view::item::ItemView;
-use crate::{FailureReason, FencingToken, FireTime, Ledger, Outcome, Run, RunKind, RunSource};
+use crate::{
+    FailureReason, FencingToken, FireTime, GroupPermit, Ledger, Outcome, Run, RunKind, RunSource,
+};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +34,8 @@ pub struct LocalRun {
     pub(crate) marks: RunMarks,
     /// Its permit, as long as it may exist.
     pub(crate) permit: Option<u32>,
+    /// Its permit of the job's group, as long as it may exist.
+    pub(crate) group_permit: Option<GroupPermit>,
     /// True if its marks may be gone although the view still shows them: a commit that removes them
     /// may have succeeded, or its session has ended.
     pub(crate) may_be_unmarked: bool,
@@ -48,7 +52,8 @@ impl LocalRun {
     pub(crate) fn claimed(run: &Run, token: FencingToken, lasting: bool) -> Self {
         let marks = RunMarks::of_claim(run.source, lasting);
         let unmonitored = Self::unmonitored(run.holder.clone(), run.fire, run.source);
-        Self { token: Some(token), kind: run.kind, marks, permit: run.permit, ..unmonitored }
+        let (permit, group_permit) = (run.permit, run.group_permit.clone());
+        Self { token: Some(token), kind: run.kind, marks, permit, group_permit, ..unmonitored }
     }
 
     /// Returns an active run of an unmonitored job.
@@ -65,6 +70,7 @@ impl LocalRun {
             unseen_after: None,
             marks: RunMarks::NONE,
             permit: None,
+            group_permit: None,
             may_be_unmarked: false,
         }
     }
@@ -96,6 +102,7 @@ impl LocalRun {
     pub(crate) fn lose_session(&mut self) {
         self.marks.lose_session();
         self.permit = None;
+        self.group_permit = None;
         self.may_be_unmarked = true;
     }
 

@@ -1,5 +1,5 @@
 //! Claims and takeovers: the claimant, its item, and the configuration. S1, S1a, S2, S3, S10, S11,
-//! S17, S19, S20.
+//! S17, S19, S20. S23 is in `group`.
 
 use crate::Property::{S1, S1a, S2, S3, S10, S11, S17, S19, S20};
 use crate::docs::{Ledger, Run, Source, StartRate, Starts, State};
@@ -21,6 +21,7 @@ impl Judge<'_> {
         self.configured(i, after);
         self.limited(i, &run);
         self.counted(i, &run);
+        self.grouped(i, after.token, &run);
         self.parameter_is_requested(i, before, &run);
         match run.source {
             Source::Normal | Source::Misfire => self.scheduled(i, item, before, after, &run),
@@ -130,7 +131,7 @@ impl Judge<'_> {
         });
         let wrong = match logged {
             None => Some("its start was not recorded".to_owned()),
-            Some(starts) => self.wrong_starts(starts, rate),
+            Some(starts) => self.wrong_starts(starts, &self.job.starts, rate),
         };
         self.expect(wrong.is_none(), S20, Some(i), |judge| {
             let wrong = wrong.unwrap_or_default();
@@ -139,8 +140,13 @@ impl Judge<'_> {
         });
     }
 
-    /// Returns what is wrong with the last starts that the transaction writes.
-    fn wrong_starts(&self, starts: &Starts, rate: StartRate) -> Option<String> {
+    /// Returns what is wrong with the last starts that the transaction writes in place of `before`.
+    pub(crate) fn wrong_starts(
+        &self,
+        starts: &Starts,
+        before: &Starts,
+        rate: StartRate,
+    ) -> Option<String> {
         let begun = started(starts, rate);
         if begun > rate.max {
             return Some(format!("{begun} runs began in the period"));
@@ -149,7 +155,7 @@ impl Judge<'_> {
         let count_at = |at: i64| starts.iter().find(|(other, _)| *other == at).map_or(0, |it| it.1);
         // A start after the last one came from a wrong clock, and does not count.
         let in_period = |at: i64| at > last - rate.period_ms && at <= last;
-        let counting = || self.job.starts.iter().filter(|(at, _)| in_period(*at));
+        let counting = || before.iter().filter(|(at, _)| in_period(*at));
         if let Some((at, _)) = counting().find(|(at, count)| count_at(*at) < *count) {
             return Some(format!("the starts at {at} do not count any more"));
         }
@@ -260,6 +266,7 @@ impl Judge<'_> {
         self.configured(i, after);
         self.limited(i, &run);
         self.counted(i, &run);
+        self.grouped(i, after.token, &run);
         self.notes_stay(i, before, after);
     }
 }

@@ -66,7 +66,7 @@ fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
             Claimability::Blocked("the item is marked as running")
         }
         Some(Server::Enabled) if job.is_full() => {
-            Claimability::Blocked("all permits of the job are taken, or its start rate is reached")
+            Claimability::Blocked("a limit of the job or of its group is reached")
         }
         Some(Server::Enabled) => Claimability::Claimable(owner),
     }

@@ -15,7 +15,8 @@ impl Replay {
             self.jobs.resize_with(job + 1, Job::default);
         }
         let by_operator = self.sessions.is_operator(sid);
-        let mut txn = Txn { sid, by_operator, writes: Vec::new(), checks: Vec::new() };
+        let mut txn =
+            Txn { sid, by_operator, writes: Vec::new(), checks: Vec::new(), of_groups: Vec::new() };
         for step in steps.iter().filter(|step| step.job == job) {
             match step.action {
                 Action::Checked(version) => txn.checks.push((step.kind, version)),

@@ -90,6 +90,10 @@ pub(crate) struct Job {
     pub(crate) permits: BTreeSet<u32>,
     /// The last starts, in a job with a start rate.
     pub(crate) starts: Starts,
+    /// The job's group may stop its runs.
+    pub(crate) group_may_stop: bool,
+    /// A group has a permit of the job without a run.
+    pub(crate) leaks_group_permit: bool,
     /// Stable names of the instances that have one.
     pub(crate) names: BTreeMap<Name, Name>,
     pub(crate) leader: Option<Name>,
@@ -167,13 +171,14 @@ impl Job {
         self.assignment.as_ref()?.pending.get(&item).copied()
     }
 
-    /// Returns true if no run can begin because of the limit of runs at the same time, or because
-    /// the last start has reached the start rate.
+    /// Returns true if no run can begin because of the limit of runs at the same time, because the
+    /// last start has reached the start rate, or because of the group.
     pub(crate) fn is_full(&self) -> bool {
         let limit = self.config().and_then(|config| config.cluster_concurrency);
         let rate = self.config().and_then(|config| config.start_rate);
         limit.is_some_and(|limit| self.permits.len() >= limit as usize)
             || rate.is_some_and(|rate| started(&self.starts, rate) >= rate.max)
+            || self.group_may_stop
     }
 
     /// Returns true if the assignment was made for the configured number of items.

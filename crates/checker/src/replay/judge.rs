@@ -8,6 +8,7 @@ use crate::Property;
 use crate::docs::{Assignment, Backfill, Ledger, Starts};
 use crate::names::{Name, Names};
 use crate::options::Bounds;
+use crate::replay::group::{GroupWrite, Groups};
 use crate::replay::job::{Job, Server};
 use crate::replay::session::Sessions;
 use crate::replay::trace::{Spot, Trace};
@@ -49,6 +50,8 @@ pub(crate) struct Txn<'a> {
     pub(crate) by_operator: bool,
     pub(crate) writes: Vec<Write<'a>>,
     pub(crate) checks: Vec<(Kind, Option<i32>)>,
+    /// The writes of groups, of all groups and jobs.
+    pub(crate) of_groups: Vec<GroupWrite<'a>>,
 }
 
 /// Context of the rules. Each rule is a method in the file of its subject.
@@ -57,6 +60,8 @@ pub(crate) struct Judge<'a> {
     pub(crate) name: &'a str,
     pub(crate) job: &'a Job,
     pub(crate) txn: &'a Txn<'a>,
+    /// The groups before the transaction.
+    pub(crate) groups: &'a Groups,
     pub(crate) sessions: &'a Sessions,
     pub(crate) names: &'a Names,
     pub(crate) trace: &'a Trace,

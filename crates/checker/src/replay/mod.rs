@@ -6,6 +6,7 @@ mod backfill;
 mod claim;
 mod claimability;
 mod decode;
+mod group;
 pub(crate) mod job;
 mod judge;
 mod leader;
@@ -23,6 +24,7 @@ use crate::names::Names;
 use crate::options::{Bounds, Options};
 use crate::tally::Tally;
 use crate::violation::{Subject, Violation};
+use group::{GroupWrite, Groups};
 use job::Job;
 use judge::{Judge, Txn, Write};
 use nodes::{JobIndex, Nodes, Step};
@@ -34,7 +36,7 @@ use watch::Watch;
 /// it.
 ///
 /// It judges the promises that the registry's log shows: S1, S1a, S2, S4–S12, S15, S16, S18,
-/// S19, S21 and S22, and L1–L3 and L7 after healing.
+/// S19 and S21 to S23, and L1–L3 and L7 after healing.
 /// Promises about the job's code, the resource or the schedule need the complete history: see
 /// [`check`](crate::check).
 ///
@@ -64,6 +66,7 @@ pub struct Replay {
     pub(crate) nodes: Nodes,
     pub(crate) sessions: Sessions,
     pub(crate) jobs: Vec<Job>,
+    pub(crate) groups: Groups,
     pub(crate) trace: Trace,
     pub(crate) tally: Tally,
     watch: Watch,
@@ -85,6 +88,7 @@ impl Replay {
             nodes: Nodes::default(),
             sessions: Sessions::default(),
             jobs: Vec::new(),
+            groups: Groups::new(),
             trace: Trace::default(),
             tally: Tally::default(),
             watch: Watch::default(),
@@ -172,6 +176,7 @@ impl Replay {
             self.problem(format_args!("session {sid} commits after its end"));
         }
         let mut steps = Vec::with_capacity(ops.len());
+        let of_groups = GroupWrite::of(ops);
         let mut ops = ops.iter().peekable();
         while let Some(op) = ops.next() {
             let reverted = ops.next_if(|next| reverts(op, next));
@@ -183,7 +188,10 @@ impl Replay {
                 }
             }
         }
-        self.steps(sid, &steps);
+        self.steps(sid, &steps, &of_groups);
+        if !of_groups.is_empty() {
+            self.apply_to_groups(&of_groups);
+        }
     }
 
     fn close(&mut self, zxid: i64, sid: i64, ephemerals: &[String]) {
@@ -205,14 +213,18 @@ impl Replay {
             let txn = self.txn(job, sid, &steps);
             self.apply_txn(job, &txn);
         }
+        let of_groups = GroupWrite::ended(ephemerals);
+        if !of_groups.is_empty() {
+            self.apply_to_groups(&of_groups);
+        }
         // The end of a holder's session changes no node of its runs, so every job is checked.
         (0..self.jobs.len()).for_each(|job| self.update_conditions(job));
     }
 
     /// Judges and applies a transaction, job by job.
-    fn steps(&mut self, sid: i64, steps: &[Step<'_>]) {
+    fn steps(&mut self, sid: i64, steps: &[Step<'_>], of_groups: &[GroupWrite<'_>]) {
         for job in jobs_of(steps) {
-            let txn = self.txn(job, sid, steps);
+            let txn = Txn { of_groups: of_groups.to_vec(), ..self.txn(job, sid, steps) };
             if txn.writes.is_empty() {
                 continue;
             }
@@ -220,6 +232,7 @@ impl Replay {
                 self.judge(job, &txn, |judge| judge.before());
             }
             self.apply_txn(job, &txn);
+            self.update_group(job);
             let assigns =
                 |write: &Write<'_>| matches!(write, Write::Assignment(_) | Write::Owner(..));
             if txn.writes.iter().any(assigns) {
@@ -238,6 +251,7 @@ impl Replay {
             name: self.nodes.job_name(job),
             job: &self.jobs[job],
             txn,
+            groups: &self.groups,
             sessions: &self.sessions,
             names: &self.names,
             trace: &self.trace,
@@ -263,6 +277,7 @@ impl Judge<'_> {
     fn before(&mut self) {
         let txn = self.txn;
         self.election();
+        self.returned_permits();
         self.owners_change_with_assignment();
         let mut as_leader = None;
         for (place, write) in txn.writes.iter().enumerate() {

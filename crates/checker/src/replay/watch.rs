@@ -164,6 +164,9 @@ fn conditions(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<
     if !job.permits.iter().all(has_run) {
         conditions.push((L7, None, "a permit without a run stays"));
     }
+    if job.leaks_group_permit {
+        conditions.push((L7, None, "a permit of a group without a run stays"));
+    }
     for i in 0..config.total {
         let owner = job.items.get(&i).and_then(|item| item.owner);
         let busy = job.items.get(&i).is_some_and(Item::is_busy);

@@ -10,6 +10,7 @@ mod claims;
 mod cluster;
 mod damaged;
 mod fires;
+mod groups;
 mod harness;
 mod leaks;
 mod limits;

@@ -80,6 +80,7 @@ impl Coordinator {
             idle_servers: &self.idle_servers,
             strategies: &self.strategies,
             settings: &self.settings,
+            assumes_full_group: false,
         }
     }
 
@@ -173,7 +174,10 @@ fn has_conflicted(flight: &InFlight) -> bool {
 
 /// Returns true if the view shows a committed plan. `committed_at` is the revision of the commit.
 fn shows_commit(view: &JobView, plan: &Plan, committed_at: Option<Revision>) -> bool {
-    // A stale view can look as if the plan had taken effect, so compare revisions too.
+    // A stale view can look as if the plan had taken effect, so compare revisions too. Those of a
+    // group are in another tree.
+    let writes_job = plan.steps.iter().any(|it| !it.is_check() && !it.node.is_of_group());
+    let committed_at = committed_at.filter(|_| writes_job);
     if committed_at.is_some_and(|committed_at| view.revision() < committed_at) {
         return false;
     }

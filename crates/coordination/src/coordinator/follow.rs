@@ -11,7 +11,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::protocol::followed::Followed;
-use crate::{Command, JobConfig, Now};
+use crate::{Command, GroupName, JobConfig, Now, PlaceInLine};
 
 /// Maximum number of items in a narrow watch. Each item takes a few subscriptions.
 const MOST_ITEMS: u32 = 100;
@@ -25,11 +25,15 @@ const MOST_WASTE: usize = 2;
 impl Coordinator {
     /// Asks the driver for a narrower or wider watch, if one is due.
     pub(super) fn follow(&mut self, now: Now, out: &mut Vec<Command>) {
-        let followed = self.view.followed();
+        let followed = self.view.followed().clone();
         // While a change of the watch is pending, another one would act on an incomplete view.
-        if !self.connected || !self.view.is_synced() || followed != self.view.follows_next() {
+        if !self.connected || !self.view.is_synced() || followed != *self.view.follows_next() {
             return;
         }
+        if self.view.is_changing_group() {
+            return;
+        }
+        let group = self.group_to_follow();
         let next = match followed.n_items() {
             None if self.is_calm(now) => self.own_items().map(Followed::Only),
             None => None,
@@ -37,10 +41,25 @@ impl Coordinator {
             Some(n) if n > MOST_WASTE * self.n_own_items() => self.own_items().map(Followed::Only),
             Some(_) => None,
         };
-        if let Some(next) = next {
-            out.push(Command::Follow(self.layout.scope(&next)));
+        if next.is_some() || group.as_ref() != self.view.next_group() {
+            let next = next.unwrap_or(followed);
+            out.push(Command::Follow(self.layout.scope(&next, group.as_ref())));
             self.view.follow(next);
+            self.view.follow_group(group);
             self.calm_since = None;
+        }
+    }
+
+    /// Returns the group whose nodes this instance watches: that of the configuration. It watches
+    /// the former group until the job has left the line of that group.
+    fn group_to_follow(&self) -> Option<GroupName> {
+        let wanted = self.view.config().and_then(|config| config.group.clone());
+        let shown = self.view.followed_group();
+        let waits = shown.and_then(|group| group.place_of(&self.identity.job));
+        let is_own = |place: &PlaceInLine| self.session.is_some() && place.session == self.session;
+        match shown.filter(|_| waits.is_some_and(is_own)) {
+            Some(former) => Some(former.name().clone()),
+            None => wanted,
         }
     }
 

@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-use reg_center::Node;
+use reg_center::{Node, Scope};
 
 use super::Coordinator;
 use crate::protocol::job_config::DEFAULT_RECONCILE_MINUTES;
 use crate::view::difference::Differences;
-use crate::{Command, JobEvent, Now};
+use crate::{Command, GroupView, JobEvent, Now};
 
 /// Time between two reads that have to show the same difference. A change that the feed delivers
 /// later than that is a failure, too.
@@ -39,7 +39,7 @@ impl Coordinator {
         if wait.is_some_and(|wait| last + wait <= now.mono) {
             self.reconcile.last = Some(now.mono);
             if self.is_comparable() {
-                out.push(Command::Read(self.layout.scope(self.view.followed())));
+                out.push(Command::Read(self.scope_of_view()));
             }
         }
         self.reconcile.next = wait.and_then(|wait| Some(self.reconcile.last? + wait));
@@ -55,7 +55,14 @@ impl Coordinator {
     /// Returns true if the view is complete and its scope is not about to change.
     fn is_comparable(&self) -> bool {
         let view = &self.view;
-        self.connected && view.is_synced() && view.followed() == view.follows_next()
+        let is_changing = view.followed() != view.follows_next() || view.is_changing_group();
+        self.connected && view.is_synced() && !is_changing
+    }
+
+    /// Returns the nodes that the view shows.
+    fn scope_of_view(&self) -> Scope {
+        let group = self.view.followed_group().map(GroupView::name);
+        self.layout.scope(self.view.followed(), group)
     }
 
     /// Compares nodes that were read with the view. If two reads show the same difference, the feed
@@ -76,7 +83,7 @@ impl Coordinator {
         if !missed.is_empty() {
             let (count, nodes) = (missed.len(), missed.list(MOST_NAMED));
             out.push(Command::Emit(JobEvent::ChangesMissed { count, nodes }));
-            out.push(Command::Follow(self.layout.scope(self.view.followed())));
+            out.push(Command::Follow(self.scope_of_view()));
         }
     }
 }

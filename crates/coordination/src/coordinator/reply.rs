@@ -14,8 +14,8 @@ use crate::local::claims::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::run_marks::Mark;
 use crate::runs::LocalRun;
-use crate::wire::NodeKind;
-use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
+use crate::wire::{GroupNode, NodeKind};
+use crate::{Command, GroupPermit, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
 
 impl Coordinator {
     pub(super) fn replied(
@@ -184,6 +184,12 @@ impl Coordinator {
         if let Some(NodeKind::Permit(absent)) = step.deleted() {
             // An operator removed it.
             self.local.runs.change_all(|run| run.permit = run.permit.filter(|it| it != absent));
+        }
+        if let Some(NodeKind::Group(group, GroupNode::Permit(absent))) = step.deleted() {
+            let is_it = |it: &GroupPermit| it.group == *group && it.number == *absent;
+            self.local.runs.change_all(|run| {
+                run.group_permit = run.group_permit.take().filter(|it| !is_it(it));
+            });
         }
     }
 

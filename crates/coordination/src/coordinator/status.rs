@@ -68,7 +68,9 @@ impl Coordinator {
     /// No event shows that the earliest start has expired.
     pub(super) fn starts_again_at(&self, now: Now) -> Option<Duration> {
         let present_ms = self.view.max_time_diff().present_ms(now);
-        let (_, at_ms) = self.view.starts_again_at(present_ms)?;
+        let of_job = self.view.starts_again_at(present_ms);
+        let of_group = self.view.group_starts_again_at(present_ms);
+        let (_, at_ms) = of_job.into_iter().chain(of_group).min_by_key(|(_, at_ms)| *at_ms)?;
         let wait_ms = u64::try_from(at_ms.saturating_sub(present_ms)).unwrap_or(0);
         Some(now.mono + Duration::from_millis(wait_ms))
     }

@@ -25,6 +25,9 @@ pub(crate) struct Context<'a> {
     pub(crate) idle_servers: &'a IdleServers,
     pub(crate) strategies: &'a StrategyRegistry,
     pub(crate) settings: &'a Settings,
+    /// True to plan as if the group of the job had no room and the job did not wait. Such plans
+    /// show whether runs wait for the group, and are not sent.
+    pub(crate) assumes_full_group: bool,
 }
 
 impl<'a> Context<'a> {
@@ -90,10 +93,12 @@ impl<'a> Context<'a> {
         changes: impl Iterator<Item = C>,
         bytes_of: impl Fn(&C) -> usize,
     ) -> impl Iterator<Item = C> {
-        // A permit is one more operation for each item.
-        let is_limited = self.view.config().is_some_and(|it| it.cluster_concurrency.is_some());
-        let most = self.settings.items_per_plan;
-        let most = if is_limited { (most * 8 / 9).max(1) } else { most };
+        // A permit is one more operation for each item. That of a group names the job as well.
+        let config = self.view.config();
+        let of_job = config.is_some_and(|it| it.cluster_concurrency.is_some());
+        let of_group = config.is_some_and(|it| it.group.is_some());
+        let more = usize::from(of_job) + 3 * usize::from(of_group);
+        let most = (self.settings.items_per_plan * 8 / (8 + more)).max(1);
         let mut taken = 0;
         changes.take_while(move |change| {
             let is_first = taken == 0;

@@ -19,7 +19,7 @@
 //! - **misfire**: owner: a fire meets a busy item; later the item is idle with noted fires. Writes:
 //!   ledger record.
 //! - **release**: holder: its run has ended. Writes: ledger record → idle, or orphan if the run was
-//!   cut short; marks of a fenced run.
+//!   cut short; marks of a fenced run; the job's place in the line of its group.
 //! - **disabling**: leader: an operator disabled or enabled an item, and its record differs.
 //!   Writes: ledger record.
 //! - **trigger**: an operator requests runs, or a backfill. Writes: requests; leader: ledger
@@ -44,6 +44,8 @@ pub(crate) mod disabling;
 pub(crate) mod election;
 pub(crate) mod expiry;
 pub(crate) mod gap_judge;
+pub(crate) mod group;
+pub(crate) mod limits;
 pub(crate) mod membership;
 pub(crate) mod misfire;
 pub(crate) mod once;

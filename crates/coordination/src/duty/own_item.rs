@@ -3,13 +3,12 @@
 use crate::duty::Context;
 use crate::duty::context::parameter_bytes;
 use crate::duty::gap_judge::GapJudge;
-use crate::duty::permits::Permits;
-use crate::duty::starts::Starts;
+use crate::duty::limits::Limits;
 use crate::java::records::Records;
 use crate::local::Local;
 use crate::plan::{Plan, Step};
 use crate::view::item::{Attention, ItemView};
-use crate::{Duty, FireTime, Ledger};
+use crate::{Duty, FireTime, JobName, Ledger};
 use reg_center::Version;
 use sharding::ShardingItem;
 use std::borrow::Cow;
@@ -94,18 +93,17 @@ pub(super) fn change_items<'a>(
     next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
 ) -> Option<Plan> {
     let mut judge = GapJudge::of(cx)?;
-    let (mut permits, starts) = (Permits::of(cx), Starts::of(cx));
-    let mut left = starts.left();
-    let are_limited = permits.are_limited() || starts.are_limited();
-    let changes = in_turn(items, are_limited).filter_map(|own| {
+    let mut limits = Limits::of(cx);
+    let job = cx.view.layout().job();
+    let changes = in_turn(items, limits.are_any()).filter_map(|own| {
         let next = next(&own)?;
         let begins = own.ledger.running().is_none() && next.running().is_some();
-        let next = if begins { left.take().then(|| permits.grant(next))?? } else { next };
+        let next = if begins { limits.grant(next)? } else { next };
         let next = judge.accounted(cx, own.item, &own.ledger, next);
-        Some(own.change_to(next))
+        Some(own.change_to(&job, next))
     });
     let steps = cx.within_one_plan(changes, |steps| parameter_bytes(steps)).flatten().collect();
-    Plan::as_owner(duty, cx, reason)?.steps(starts.recorded(cx, steps)).if_any()
+    Plan::as_owner(duty, cx, reason)?.steps(limits.recorded(cx, steps)).if_any()
 }
 
 /// Returns the items in the order in which they begin. If permits or starts are scarce, the item
@@ -133,11 +131,11 @@ impl OwnItem<'_> {
     }
 
     /// Returns the steps that change the item's record to `next`, as its owner.
-    pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
+    pub(crate) fn change_to(&self, job: &JobName, next: Ledger) -> Vec<Step> {
         let item = self.item;
         let was_running = self.ledger.running().is_some();
         let holder = next.running().map(|run| run.holder.clone());
-        let permit = next.running().and_then(|run| run.permit);
+        let permit: Vec<_> = Step::take_permits(job, item, &next).collect();
         let has_misfire = next.misfire.is_some();
         // The owner check makes the write conflict if the item has moved since.
         let mut steps = vec![
@@ -145,7 +143,6 @@ impl OwnItem<'_> {
             Step::set_ledger(item, self.ledger_version, next),
         ];
         if !was_running && let Some(holder) = holder {
-            let permit = permit.map(|permit| Step::take_permit(permit, item, &holder));
             steps.push(Step::mark_running(item, holder));
             steps.extend(permit);
         }

@@ -25,12 +25,21 @@ pub(crate) struct Permits {
 impl Permits {
     pub(crate) fn of(cx: &Context<'_>) -> Self {
         let limit = cx.view.config().and_then(|config| config.cluster_concurrency);
+        let shown = cx.view.permits().map(|(number, _)| number);
+        let own = cx.local.runs.iter().filter_map(|(_, run)| run.permit);
+        Self::beside(cx, limit, shown.chain(own))
+    }
+
+    /// Returns the permits that are free beside those that are taken.
+    pub(super) fn beside(
+        cx: &Context<'_>,
+        limit: Option<u32>,
+        taken: impl Iterator<Item = u32>,
+    ) -> Self {
         let Some(limit) = limit else {
             return Self { limit, left: 0, taken: BTreeSet::new(), next: 0 };
         };
-        let shown = cx.view.permits().map(|(number, _)| number);
-        let own = cx.local.runs.iter().filter_map(|(_, run)| run.permit);
-        let taken: BTreeSet<u32> = shown.chain(own).collect();
+        let taken: BTreeSet<u32> = taken.collect();
         // After the limit was lowered, permits beyond it count until their runs have ended.
         let held = u32::try_from(taken.len()).unwrap_or(u32::MAX);
         // Instances begin at different numbers, so that their claims seldom conflict.
@@ -48,13 +57,22 @@ impl Permits {
     pub(crate) fn grant(&mut self, begun: Ledger) -> Option<Ledger> {
         let Some(limit) = self.limit else { return Some(begun) };
         self.left = self.left.checked_sub(1)?;
-        // At least one number below the limit is free, so that the search ends.
+        Some(begun.with_permit(self.next_free(limit)))
+    }
+
+    /// Returns the number of permits that are free; `None` without a limit.
+    pub(super) fn left(&self) -> Option<u32> {
+        self.limit.map(|_| self.left)
+    }
+
+    /// Takes the next free number. At least one number below the limit must be free.
+    pub(super) fn next_free(&mut self, limit: u32) -> u32 {
         while self.taken.contains(&self.next) {
             self.advance(limit);
         }
         let permit = self.next;
         self.advance(limit);
-        Some(begun.with_permit(permit))
+        permit
     }
 
     fn advance(&mut self, limit: u32) {

@@ -3,6 +3,7 @@
 
 use sharding::ShardingItem;
 
+use super::group::leave_line;
 use super::{Context, parameter_bytes};
 use crate::Duty;
 use crate::local::Phase;
@@ -10,9 +11,9 @@ use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
 
 /// Records ended runs that the registry shows as held here, and removes marks of fenced runs. A
-/// draining instance also settles its claims in doubt.
+/// draining instance also settles its claims in doubt. Leaves the line of the group.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    ended(cx).or_else(|| settle(cx))
+    ended(cx).or_else(|| settle(cx)).or_else(|| leave_line(cx))
 }
 
 fn ended(cx: &Context<'_>) -> Option<Plan> {
@@ -61,6 +62,7 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     let mut steps = vec![Step::set_ledger(item, Some(ledger.version), next)];
     steps.extend(run.marks.left().removal(item));
     steps.extend(run.permit.map(Step::return_permit));
+    steps.extend(run.group_permit.clone().map(Step::return_group_permit));
     steps.extend((hand_over && !view.queued).then_some(Step::queue(item)));
     Some(steps)
 }
@@ -83,7 +85,10 @@ fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<
     }
     let marks = run.shown_marks(view, cx.session);
     let permit = shown_permit(cx, item, run);
-    if !put_back && marks.is_empty() && permit.is_none() {
+    let permit =
+        permit.map(Step::return_permit).into_iter().chain(shown_group_permit(cx, item, run));
+    let permit: Vec<_> = permit.collect();
+    if !put_back && marks.is_empty() && permit.is_empty() {
         return None;
     }
     let record = if put_back {
@@ -92,7 +97,6 @@ fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<
     } else {
         Step::ledger_unchanged(item, version)
     };
-    let permit = permit.map(Step::return_permit);
     Some([record].into_iter().chain(marks.removal(item)).chain(permit).collect())
 }
 
@@ -104,6 +108,19 @@ fn shown_permit(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<
     let of_item = shown.holder.as_ref().is_some_and(|(held, _)| *held == item);
     let in_session = shown.session.is_some() && shown.session == cx.session;
     (of_item && in_session).then_some(number)
+}
+
+/// Returns the step that returns the permit of a run to the group, if the view shows that the run
+/// still has it.
+fn shown_group_permit(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Step> {
+    let permit = run.group_permit.clone()?;
+    let group = cx.view.followed_group().filter(|shown| *shown.name() == permit.group)?;
+    let shown = group.permit(permit.number)?;
+    let of_run = shown.holder.as_ref().is_some_and(|held| {
+        held.job == cx.view.layout().job() && held.item == item && Some(held.token) == run.token
+    });
+    let in_session = shown.session.is_some() && shown.session == cx.session;
+    (of_run && in_session).then(|| Step::return_group_permit(permit))
 }
 
 #[cfg(test)]

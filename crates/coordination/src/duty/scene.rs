@@ -22,10 +22,10 @@ use crate::protocol::trigger_record::TriggerRecord;
 use crate::runs::LocalRun;
 use crate::view::JobView;
 use crate::wire::latch::name_of;
-use crate::wire::{self, Layout, NodeKind};
+use crate::wire::{self, GroupNode, Layout, NodeKind};
 use crate::{
-    CancelRequest, Claimant, Dialect, Duty, FireTime, JavaSettings, JobConfig, JobName, Ledger,
-    Now, Outcome, ServerIp, ServerState, WaitingRuns, encode_config,
+    CancelRequest, Claimant, Dialect, Duty, FireTime, GroupLimits, GroupName, JavaSettings,
+    JobConfig, JobName, Ledger, Now, Outcome, ServerIp, ServerState, WaitingRuns, encode_config,
 };
 use crate::{Latch, java};
 
@@ -38,6 +38,15 @@ pub(crate) fn id(n: u32) -> InstanceId {
 
 pub(crate) fn ip(n: u32) -> ServerIp {
     ServerIp::new(&format!("10.0.0.{n}")).unwrap()
+}
+
+/// Group of the job in scenes.
+pub(crate) fn group() -> GroupName {
+    GroupName::new("db").unwrap()
+}
+
+pub(crate) fn of_group(node: GroupNode) -> NodeKind {
+    NodeKind::Group(group(), node)
 }
 
 pub(crate) fn item(i: u32) -> ShardingItem {
@@ -220,6 +229,33 @@ impl Scene {
 
     pub(crate) fn with_text(self, kind: &NodeKind, text: &str) -> Self {
         self.write(kind, text.to_owned(), Lifetime::Persistent)
+    }
+
+    /// A job in the group `db`, whose nodes the view shows. These limits are stored.
+    pub(crate) fn in_group(self, limits: GroupLimits) -> Self {
+        let mut scene = self.configure(|config| config.group = Some(group()));
+        scene.view.follow_group(Some(group()));
+        scene.view.apply(Change::Init).unwrap();
+        let nodes: Vec<_> = scene.model.subtree(&scene.layout.root()).cloned().collect();
+        for node in nodes {
+            scene.view.apply(Change::Entry(node)).unwrap();
+        }
+        scene.view.apply(Change::Ready).unwrap();
+        scene.with_text(&of_group(GroupNode::Limits), &wire::encode_group_limits(&limits))
+    }
+
+    /// Writes an ephemeral node of another session.
+    pub(crate) fn of_other(mut self, kind: &NodeKind, text: &str) -> Self {
+        let own = std::mem::replace(&mut self.session, SessionId(0));
+        self.session = self.model.open_session();
+        let mut scene = self.write(kind, text.to_owned(), Lifetime::Ephemeral);
+        scene.session = own;
+        scene
+    }
+
+    /// Writes an ephemeral node of this session.
+    pub(crate) fn of_session(self, kind: &NodeKind, text: &str) -> Self {
+        self.write(kind, text.to_owned(), Lifetime::Ephemeral)
     }
 
     pub(crate) fn requested(self) -> Self {
@@ -409,6 +445,7 @@ impl Scene {
             idle_servers: &self.idle_servers,
             strategies: &StrategyRegistry::default(),
             settings: &self.settings,
+            assumes_full_group: false,
         })
     }
 

@@ -8,6 +8,12 @@ use crate::plan::Step;
 use crate::protocol::start_rate::StartLog;
 use crate::wire::NodeKind;
 
+/// Returns the number of runs that begin with these steps, which mark their items as running.
+pub(super) fn begun(steps: &[Step]) -> u32 {
+    let begins = |step: &&Step| matches!(step.node, NodeKind::Running(_)) && step.is_create();
+    u32::try_from(steps.iter().filter(begins).count()).unwrap_or(u32::MAX)
+}
+
 /// The last starts of the job, by the view.
 pub(crate) struct Starts {
     /// Number of runs that may begin now; `None` if the job has no start rate.

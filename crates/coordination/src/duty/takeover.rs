@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use sharding::{InstanceId, ShardingItem};
 
+use super::limits::Limits;
 use super::permits::Permits;
-use super::starts::Starts;
 use super::sweep::LostRun;
 use super::{Context, parameter_bytes};
 use crate::plan::{Plan, Step};
@@ -44,15 +44,14 @@ pub(crate) fn take(
         return None;
     }
     let mine = &orphans[share(orphans.len())?];
-    let (mut permits, starts) = (Permits::of(cx), Starts::of(cx));
-    let mut left = starts.left();
+    let mut limits = Limits::of(cx);
     let taken = mine.iter().filter_map(|(item, view, ledger)| {
         let next = taken_over(&by, ledger)?;
-        let next = left.take().then(|| permits.grant(next))??;
+        let next = limits.grant(next)?;
         Some(steps_of(cx, *item, view, ledger, next))
     });
     let steps = cx.within_one_plan(taken, |steps| parameter_bytes(steps)).flatten().collect();
-    Plan::as_starter(Duty::Takeover, cx, REASON)?.steps(starts.recorded(cx, steps)).if_any()
+    Plan::as_starter(Duty::Takeover, cx, REASON)?.steps(limits.recorded(cx, steps)).if_any()
 }
 
 /// Returns the orphaned runs that can be taken over. The marks of the former run vanish with its
@@ -98,8 +97,8 @@ impl AtOnce {
             return None;
         }
         let config = cx.startable()?;
-        // The takeover of a queued run counts it as a start.
-        if !config.fails_over() || config.start_rate.is_some() {
+        // The takeover of a queued run counts it as a start, and as a run of the group.
+        if !config.fails_over() || config.start_rate.is_some() || config.group.is_some() {
             return None;
         }
         let (by, mut permits) = (cx.claimant()?, Permits::of(cx));
@@ -150,13 +149,13 @@ fn steps_of(
     ledger: &Versioned<Ledger>,
     next: Ledger,
 ) -> Vec<Step> {
-    let permit = next.running().and_then(|run| run.permit);
+    let permits: Vec<_> = Step::take_permits(&cx.view.layout().job(), item, &next).collect();
     let mut steps = vec![
         Step::set_ledger(item, Some(ledger.version), next),
         Step::mark_running(item, cx.me.clone()),
         Step::mark_failover(item, cx.me.clone()),
     ];
-    steps.extend(permit.map(|permit| Step::take_permit(permit, item, cx.me)));
+    steps.extend(permits);
     if view.queued {
         steps.push(Step::dequeue(item));
     }

@@ -58,6 +58,11 @@ impl JobConfig {
             let valid = format!("none: Java instances ({class}) start runs without counting them");
             return Err(InvalidConfig::new("start_rate", rate, valid));
         }
+        if let Some(group) = &self.group {
+            let valid =
+                format!("none: Java instances ({class}) start runs without a permit of the group");
+            return Err(InvalidConfig::new("group", format!("{group:?}"), valid));
+        }
         if let Some(overlap) = self.overlap {
             let ignored = match overlap {
                 Overlap::Cancel => "do not see requests to cancel",

@@ -41,9 +41,10 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     }
     let (id, at) = identity_of(cx, &triggered);
     let request = ManualRequest { id: id.into(), at, parameter: None, past_fire: None };
+    let job = cx.view.layout().job();
     let with_request = |own: OwnItem<'_>| {
         let next = own.ledger.with_request(request.clone())?;
-        Some(own.change_to(next))
+        Some(own.change_to(&job, next))
     };
     let changes = cx.claimable_items().filter_map(with_request);
     let steps = cx.within_one_plan(changes, |steps| parameter_bytes(steps)).flatten();

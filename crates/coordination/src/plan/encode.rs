@@ -45,6 +45,8 @@ impl Layout {
             Data::Audit(log) => wire::encode_audit(log).into(),
             Data::Waiting(waiting) => wire::encode_waiting(waiting).into(),
             Data::Starts(log) => wire::encode_starts(log).into(),
+            Data::PermitHolder(holder) => wire::encode_permit_holder(holder).into(),
+            Data::Place(by) => wire::encode_place(by).into(),
             Data::RunRequest => wire::TRIGGER.into(),
             Data::RunRequestAccepted(attributes) => wire::marked(attributes).into(),
         }

@@ -39,14 +39,7 @@ impl JobName {
     /// # Ok::<(), coordination::InvalidName>(())
     /// ```
     pub fn new(name: &str) -> Result<Self, InvalidName> {
-        let fault = if name.len() > MAX_JOB_NAME_BYTES {
-            Some("it is longer than 128 bytes")
-        } else if name.contains(ID_DELIMITER) {
-            Some("it contains \"@-@\", which separates the parts of a task id")
-        } else {
-            NodePath::root().join(name).err().map(|error| error.reason())
-        };
-        match fault {
+        match node_name_fault(name) {
             Some(reason) => Err(InvalidName::new("job name", name, reason)),
             None => Ok(Self(Arc::from(name))),
         }
@@ -56,6 +49,17 @@ impl JobName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Returns the rule that a name of a job or a group breaks.
+pub(super) fn node_name_fault(name: &str) -> Option<&'static str> {
+    if name.len() > MAX_JOB_NAME_BYTES {
+        Some("it is longer than 128 bytes")
+    } else if name.contains(ID_DELIMITER) {
+        Some("it contains \"@-@\", which separates the parts of a task id")
+    } else {
+        NodePath::root().join(name).err().map(|error| error.reason())
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sharding::{InvalidPlacement, Placement, PlacementRules, ShardingItem, ShardingStrategy};
 
 use crate::JavaSettings;
-use crate::{FireTime, JobName, Now, Overlap, ServerTtl, StartRate, shortened};
+use crate::{FireTime, GroupName, JobName, Now, Overlap, ServerTtl, StartRate, shortened};
 
 /// Maximum number of items of a job.
 pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
@@ -41,6 +41,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `reconcile_interval_minutes` | 10 | interval of reads that check the view; 0 is never |
 /// | `cluster_concurrency` | no limit | runs at the same time on all instances |
 /// | `start_rate` | no limit | runs that begin in a period on all instances |
+/// | `group` | none | group of jobs that share limits |
 /// | `server_ttl` | a day | time after which servers without instances are removed |
 /// | `catch_up` | `None` | missed fires are each run afterwards, within bounds |
 /// | `static_sharding` | false | items stay with their owners |
@@ -104,6 +105,9 @@ pub struct JobConfig {
     /// Maximum number of runs that begin in any period, on all instances together. Needs
     /// `monitor_execution`. Not beside Java instances.
     pub start_rate: Option<StartRate>,
+    /// Group whose limits the job shares with the other jobs of the group. Needs
+    /// `monitor_execution`. Not beside Java instances.
+    pub group: Option<GroupName>,
     /// Bounds of the catch-up, in which each missed fire gets a run of its own. Needs `misfire` and
     /// `monitor_execution`.
     pub catch_up: Option<CatchUp>,
@@ -231,7 +235,7 @@ impl fmt::Display for MaxTimeDiff {
 }
 
 /// Valid values of `cluster_concurrency`.
-const CLUSTER_CONCURRENCY: &str = "1 to 4294967295, or none: no limit";
+pub(super) const CLUSTER_CONCURRENCY: &str = "1 to 4294967295, or none: no limit";
 
 impl JobConfig {
     /// Returns the configuration of a job with all defaults.
@@ -259,6 +263,7 @@ impl JobConfig {
             server_ttl: ServerTtl::default(),
             cluster_concurrency: None,
             start_rate: None,
+            group: None,
             catch_up: None,
             static_sharding: false,
             strategy: String::new(),
@@ -389,7 +394,7 @@ impl JobConfig {
     /// Returns the names and the readable values of the fields that users set, except those of
     /// Java.
     #[must_use]
-    pub fn fields(&self) -> [(&'static str, String); 27] {
+    pub fn fields(&self) -> [(&'static str, String); 28] {
         let text = |field: &Option<String>| {
             format!("{:?}", shortened(field.as_deref().unwrap_or_default()))
         };
@@ -417,6 +422,7 @@ impl JobConfig {
                 self.cluster_concurrency.map_or("none".to_owned(), |max| max.to_string()),
             ),
             ("start_rate", self.start_rate.map_or("none".to_owned(), |rate| rate.to_string())),
+            ("group", self.group.as_ref().map_or("none".to_owned(), |group| format!("{group:?}"))),
             ("catch_up", self.catch_up.map_or("none".to_owned(), |policy| policy.to_string())),
             ("static_sharding", self.static_sharding.to_string()),
             ("strategy", format!("{:?}", self.strategy)),
@@ -481,6 +487,13 @@ impl JobConfig {
             let valid = "none, or monitor_execution = true: without claims no instance sees the \
                          runs of the others";
             return Err(InvalidConfig::new("start_rate", rate, valid));
+        }
+        if let Some(group) = &self.group
+            && !self.monitor_execution
+        {
+            let valid = "none, or monitor_execution = true: without claims no instance sees the \
+                         runs of the other jobs";
+            return Err(InvalidConfig::new("group", format!("{group:?}"), valid));
         }
         if self.max_time_diff == MaxTimeDiff::Seconds(0) {
             let valid = "1 to 4294967295 seconds, the default, or off: the clocks of two machines \
@@ -702,7 +715,7 @@ mod tests {
     #[test]
     fn invalid_fields_are_rejected_by_name() {
         type Change = fn(&mut JobConfig);
-        let rows: [(&str, Change, Option<&str>); 39] = [
+        let rows: [(&str, Change, Option<&str>); 41] = [
             (
                 "placement with static sharding",
                 |c| {
@@ -791,6 +804,12 @@ mod tests {
                 Some("cluster_concurrency"),
             ),
             (
+                "a group without claims",
+                |c| (c.group, c.monitor_execution) = (GroupName::new("g").ok(), false),
+                Some("group"),
+            ),
+            ("a group", |c| c.group = GroupName::new("g").ok(), None),
+            (
                 "parameters",
                 |c| c.sharding_item_parameters = "0=A=B".into(),
                 Some("sharding_item_parameters"),
@@ -845,7 +864,7 @@ mod tests {
     #[test]
     fn values_that_java_does_not_know_are_invalid_with_a_java_class() {
         type Change = fn(&mut JobConfig);
-        let rows: [(Change, &str); 12] = [
+        let rows: [(Change, &str); 13] = [
             (|c| c.placement = PlacementRules::parse("require a=b").unwrap(), "placement"),
             (|c| c.cron = Some("@every 90s".into()), "cron"),
             (|c| c.cron = Some("@at 2026-12-24T09:00:00".into()), "cron"),
@@ -856,6 +875,7 @@ mod tests {
             (|c| c.repeated_hour = Some("both".into()), "repeated_hour"),
             (|c| c.cluster_concurrency = Some(2), "cluster_concurrency"),
             (|c| c.start_rate = StartRate::parse("1 in 1s"), "start_rate"),
+            (|c| c.group = GroupName::new("g").ok(), "group"),
             (|c| c.overlap = Some(Overlap::Cancel), "overlap"),
             (|c| c.overlap = Some(Overlap::Queue(2)), "overlap"),
         ];

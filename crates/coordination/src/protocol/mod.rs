@@ -12,6 +12,7 @@ pub(crate) mod event;
 pub(crate) mod failure_reason;
 pub(crate) mod followed;
 pub(crate) mod former_configs;
+pub(crate) mod group;
 pub(crate) mod id;
 pub(crate) mod job_config;
 pub(crate) mod job_event;

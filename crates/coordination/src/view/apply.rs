@@ -43,18 +43,25 @@ impl JobView {
                     // one.
                     let config = self.config.replaced_by(incoming.config.clone());
                     let follows_next = std::mem::take(&mut self.follows_next);
-                    *self = Self { synced: true, revision, config, follows_next, ..*incoming };
+                    let next_group = self.next_group.take();
+                    let of_job = Self { synced: true, revision, config, follows_next, ..*incoming };
+                    *self = Self { next_group, ..of_job };
                 }
                 Ok(())
             }
             Change::Entry(node) | Change::Put(node) => {
                 let view = self.newest();
-                view.revision = view.revision.max(node.stat.modified);
+                // Revisions are ordered within a tree, and groups are in another one.
+                if !is_of_group(kind.as_ref()) {
+                    view.revision = view.revision.max(node.stat.modified);
+                }
                 view.put(kind, &node).map_err(|reason| Anomaly { path: node.path.clone(), reason })
             }
             Change::Gone { path: _, revision } => {
                 let view = self.newest();
-                view.revision = view.revision.max(revision.unwrap_or_default());
+                if !is_of_group(kind.as_ref()) {
+                    view.revision = view.revision.max(revision.unwrap_or_default());
+                }
                 view.remove(kind);
                 Ok(())
             }
@@ -64,7 +71,8 @@ impl JobView {
     /// Returns an empty view with the items that are followed from now on.
     pub(super) fn empty_snapshot(&self) -> Self {
         let (followed, follows_next) = (self.follows_next.clone(), self.follows_next.clone());
-        Self { followed, follows_next, ..Self::new(self.layout.clone()).checked_by(self.check.0) }
+        let empty = Self::new(self.layout.clone()).checked_by(self.check.0);
+        Self { followed, follows_next, ..empty.in_group(self.next_group.clone()) }
     }
 
     /// Returns the view that changes apply to: the incomplete snapshot, if there is one.
@@ -117,6 +125,7 @@ impl JobView {
                 self.permits.insert(number, PermitView::of(node));
             }
             NodeKind::Starts => return self.put_starts(node),
+            NodeKind::Group(..) => return self.put_of_group(kind, node),
             NodeKind::Server(ip) => return self.put_server(ip, node),
             NodeKind::Name(id) => return self.put_name(id, node),
             NodeKind::TriggerRequest(id) => return self.put_trigger_request(id, node),
@@ -298,6 +307,7 @@ impl JobView {
                 self.permits.remove(&number);
             }
             NodeKind::Starts => (self.starts, self.newer.starts) = (None, false),
+            NodeKind::Group(group, node) => self.remove_of_group(&group, &node),
             NodeKind::Name(id) => {
                 self.names.remove(&id);
             }
@@ -375,12 +385,16 @@ fn running_mark(node: &Node) -> RunningMark {
     RunningMark { created: node.stat.created, holder }
 }
 
-fn is_newer<T>(decoded: &Result<T, RecordError>) -> bool {
+fn is_of_group(kind: Option<&NodeKind>) -> bool {
+    kind.is_some_and(NodeKind::is_of_group)
+}
+
+pub(super) fn is_newer<T>(decoded: &Result<T, RecordError>) -> bool {
     decoded.as_ref().is_err_and(RecordError::is_newer)
 }
 
 /// Separates a decoded value from the fault of an invalid one.
-fn readable<T>(decoded: Result<T, RecordError>) -> (Option<T>, Result<(), String>) {
+pub(super) fn readable<T>(decoded: Result<T, RecordError>) -> (Option<T>, Result<(), String>) {
     match decoded {
         Ok(value) => (Some(value), Ok(())),
         Err(error) => (None, Err(error.to_string())),

@@ -7,8 +7,10 @@ use reg_center::{Change, Node};
 use sharding::ShardingItem;
 
 use super::JobView;
+use super::group::GroupView;
 use super::item::ItemView;
-use crate::wire::NodeKind;
+use crate::JobName;
+use crate::wire::{GroupNode, NodeKind};
 
 /// The state of a node in two views, each as a hash. `None` if the view does not show the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +96,17 @@ impl Differences {
         self.compare(node, before.then_some(&()), after.then_some(&()));
     }
 
+    fn compare_groups(&mut self, before: Option<&GroupView>, after: Option<&GroupView>) {
+        let (Some(before), Some(after)) = (before, after) else { return };
+        let node = |node: GroupNode| NodeKind::Group(before.name().clone(), node);
+        self.compare(&node(GroupNode::Limits), before.limits.as_ref(), after.limits.as_ref());
+        let permit = |number: &u32| node(GroupNode::Permit(*number));
+        self.compare_all(permit, &before.permits, &after.permits);
+        self.compare(&node(GroupNode::Starts), before.starts.as_ref(), after.starts.as_ref());
+        let place = |job: &JobName| node(GroupNode::Place(job.clone()));
+        self.compare_all(place, &before.line, &after.line);
+    }
+
     fn compare_items(&mut self, item: ShardingItem, before: &ItemView, after: &ItemView) {
         // Nearly all items are equal, and a job can have 100 000.
         if before == after {
@@ -147,6 +160,7 @@ impl JobView {
             waiting: _,
             permits: _,
             starts: _,
+            group: _,
             names: _,
             run_requests: _,
             triggers: _,
@@ -166,6 +180,7 @@ impl JobView {
             check: _,
             followed: _,
             follows_next: _,
+            next_group: _,
             newer: _,
             revision: _,
             incoming: _,
@@ -185,6 +200,7 @@ impl JobView {
         found.compare_all(|id| NodeKind::Waiting(id.clone()), &before.waiting, &after.waiting);
         found.compare_all(|number| NodeKind::Permit(*number), &before.permits, &after.permits);
         found.compare(&NodeKind::Starts, before.starts.as_ref(), after.starts.as_ref());
+        found.compare_groups(before.group.as_ref(), after.group.as_ref());
         found.compare_all(|id| NodeKind::Name(id.clone()), &before.names, &after.names);
         let requests = [&before.run_requests, &after.run_requests];
         found.compare_all(|id| NodeKind::Trigger(id.clone()), requests[0], requests[1]);

@@ -5,6 +5,7 @@
 mod apply;
 pub(crate) mod config;
 pub(crate) mod difference;
+pub(crate) mod group;
 pub(crate) mod holder;
 pub(crate) mod item;
 pub(crate) mod items;
@@ -21,6 +22,7 @@ use reg_center::{NodePath, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use self::config::{Check, ConfigView};
+use self::group::GroupView;
 use self::items::Items;
 use self::members::{InstanceView, ServerView};
 use self::permits::PermitView;
@@ -30,7 +32,9 @@ use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::wire::Layout;
-use crate::{BackfillLog, Dialect, FireTime, ServerIp, StartLog, Versioned, WaitingRuns};
+use crate::{
+    BackfillLog, Dialect, FireTime, GroupName, ServerIp, StartLog, Versioned, WaitingRuns,
+};
 
 pub use self::config::{ConfigCheck, ConfigState};
 use crate::protocol::run_request::Triggered;
@@ -72,6 +76,10 @@ pub struct JobView {
     waiting: BTreeMap<InstanceId, Versioned<Option<WaitingRuns>>>,
     permits: BTreeMap<u32, PermitView>,
     starts: Option<Versioned<StartLog>>,
+    /// The group that the view shows, if the job was in one when the feed began.
+    group: Option<GroupView>,
+    /// The group that the next snapshot shows.
+    next_group: Option<GroupName>,
     names: BTreeMap<InstanceId, String>,
     pub(crate) run_requests: BTreeMap<InstanceId, Triggered>,
     triggers: BTreeMap<String, Versioned<TriggerRecord>>,
@@ -124,6 +132,8 @@ impl JobView {
             waiting: BTreeMap::new(),
             permits: BTreeMap::new(),
             starts: None,
+            group: None,
+            next_group: None,
             names: BTreeMap::new(),
             run_requests: BTreeMap::new(),
             triggers: BTreeMap::new(),

@@ -233,6 +233,7 @@ impl JobView {
             NodeKind::Audit => Some(self.audit.as_ref().map(|audit| audit.version)),
             NodeKind::Waiting(id) => Some(self.waiting_version(id)),
             NodeKind::Starts => Some(self.starts_version()),
+            NodeKind::Group(group, node) => self.shown_group_version(group, node),
             // The author of a handled request may have cleared it since.
             NodeKind::TriggerRequest(id) => self.trigger_request(id).map(|r| Some(r.version)),
             _ => None,

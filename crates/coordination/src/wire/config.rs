@@ -5,7 +5,9 @@ use super::json::Fields;
 use super::{config_json, config_yaml};
 use sharding::PlacementRules;
 
-use crate::{Dialect, InvalidConfig, JavaFields, JobConfig, Overlap, ServerTtl, StartRate};
+use crate::{
+    Dialect, GroupName, InvalidConfig, JavaFields, JobConfig, Overlap, ServerTtl, StartRate,
+};
 
 /// Encodes a configuration in the dialect of its [`JavaFields`], byte for byte like ElasticJob
 /// 2.1.5 or 3.x.
@@ -94,6 +96,19 @@ pub(super) fn off(field: &'static str, value: Option<String>) -> Result<bool, Co
             valid: "off, or no such field",
         }),
     }
+}
+
+/// Parses the name of the job's group; `None` if the field is absent.
+pub(super) fn group(
+    field: &'static str,
+    value: Option<String>,
+) -> Result<Option<GroupName>, ConfigError> {
+    let Some(value) = value else { return Ok(None) };
+    GroupName::new(&value).map(Some).map_err(|_| ConfigError::Field {
+        field,
+        found: format!("{value:?}"),
+        valid: GroupName::VALID,
+    })
 }
 
 /// Parses the time to live of servers; the default if the field is absent.

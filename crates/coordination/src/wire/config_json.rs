@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::config::{OFF, off, overlap, placement, server_ttl, start_rate, total_of};
+use super::config::{OFF, group, off, overlap, placement, server_ttl, start_rate, total_of};
 use super::config_error::ConfigError;
 use super::json::Fields;
 use crate::{
@@ -27,6 +27,7 @@ const MAX_TIME_DIFF: &str = "maxTimeDiff";
 /// Fields of this project, absent at their defaults.
 const CLUSTER_CONCURRENCY: &str = "clusterConcurrency";
 const START_RATE: &str = "startRate";
+const GROUP: &str = "group";
 const OVERLAP: &str = "overlap";
 const SERVER_TTL: &str = "serverTtl";
 /// Field of this project, absent without rules.
@@ -37,7 +38,7 @@ const PLACEMENT: &str = "placement";
 /// The fields of this project follow those of Java if they are set: `timeZone`, `staticSharding`,
 /// `catchUp`, `excludedDays`, `excludedTimes`, `notBefore`, `notAfter`, `repeatedHour`,
 /// `jitterMilliseconds`, `maxTimeDiff`, `serverTtl`, `clusterConcurrency`, `startRate`,
-/// `overlap` and `placement`. Unknown fields of the former document follow at the end. Java
+/// `group`, `overlap` and `placement`. Unknown fields of the former document follow at the end. Java
 /// instances skip both, but fail on unknown properties.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
@@ -107,6 +108,9 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     if let Some(rate) = config.start_rate {
         json.string(START_RATE, &rate.to_string());
     }
+    if let Some(group) = &config.group {
+        json.string(GROUP, group.as_str());
+    }
     if let Some(overlap) = config.overlap {
         json.string(OVERLAP, &overlap.to_string());
     }
@@ -160,6 +164,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.jitter_ms = limit(&mut fields, "jitterMilliseconds")?;
     config.cluster_concurrency = limit(&mut fields, CLUSTER_CONCURRENCY)?;
     config.start_rate = start_rate(START_RATE, non_empty(fields.string(START_RATE)?))?;
+    config.group = group(GROUP, non_empty(fields.string(GROUP)?))?;
     config.overlap = overlap(OVERLAP, non_empty(fields.string(OVERLAP)?))?;
     config.server_ttl = server_ttl(SERVER_TTL, non_empty(fields.string(SERVER_TTL)?))?;
     config.placement = placement(fields.string(PLACEMENT)?)?;

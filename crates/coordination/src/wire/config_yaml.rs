@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::config::{OFF, off, overlap, placement, server_ttl, start_rate, total_of};
+use super::config::{OFF, group, off, overlap, placement, server_ttl, start_rate, total_of};
 use super::config_error::ConfigError;
 use super::yaml::{Document, Value, Writer};
 use crate::{
@@ -37,6 +37,7 @@ const JITTER: &str = "elastic-job-rust.jitter-milliseconds";
 const MAX_TIME_DIFF: &str = "elastic-job-rust.max-time-diff";
 const CLUSTER_CONCURRENCY: &str = "elastic-job-rust.cluster-concurrency";
 const START_RATE: &str = "elastic-job-rust.start-rate";
+const GROUP: &str = "elastic-job-rust.group";
 const OVERLAP: &str = "elastic-job-rust.overlap";
 const SERVER_TTL: &str = "elastic-job-rust.server-ttl";
 const PLACEMENT: &str = "elastic-job-rust.placement";
@@ -119,6 +120,9 @@ fn all_props<'a>(config: &'a JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a s
     if let Some(rate) = config.start_rate {
         props.insert(START_RATE, rate.to_string().into());
     }
+    if let Some(group) = &config.group {
+        props.insert(GROUP, group.as_str().into());
+    }
     if let Some(overlap) = config.overlap {
         props.insert(OVERLAP, overlap.to_string().into());
     }
@@ -171,6 +175,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.jitter_ms = take_number(&mut java.props, JITTER)?;
     config.cluster_concurrency = take_number(&mut java.props, CLUSTER_CONCURRENCY)?;
     config.start_rate = start_rate(START_RATE, java.props.remove(START_RATE))?;
+    config.group = group(GROUP, java.props.remove(GROUP))?;
     config.overlap = overlap(OVERLAP, java.props.remove(OVERLAP))?;
     let is_off = off(MAX_TIME_DIFF, java.props.remove(MAX_TIME_DIFF))?;
     config.max_time_diff = MaxTimeDiff::of_java(max_time_diff, is_off);

@@ -8,7 +8,7 @@ use reg_center::{Expect, Node, NodePath, Op};
 use super::config;
 use super::data::ENABLED;
 use super::layout::Layout;
-use super::node::{NodeKind, item_of};
+use super::node::{GroupNode, NodeKind, item_of};
 use super::records::{self, RecordError};
 use crate::{AuditLog, Dialect, FormerConfigs, ServerIp, ServerState, Versioned, server_of};
 
@@ -165,6 +165,7 @@ impl Layout {
             NodeKind::Template => records::decode_template(&node.data).map(drop),
             NodeKind::Waiting(_) => records::decode_waiting(&node.data).map(drop),
             NodeKind::Starts => records::decode_starts(&node.data).map(drop),
+            NodeKind::Group(_, of_group) => check_record_of_group(&of_group, node),
             NodeKind::Config
             | NodeKind::Instance(_)
             | NodeKind::Trigger(_)
@@ -237,6 +238,16 @@ impl Layout {
     pub fn class_in_root(&self, data: &Bytes) -> Option<String> {
         let text = String::from_utf8_lossy(data);
         (self.dialect() == Dialect::V3 && !text.trim().is_empty()).then(|| text.into_owned())
+    }
+}
+
+fn check_record_of_group(kind: &GroupNode, node: &Node) -> Result<(), RecordError> {
+    match kind {
+        GroupNode::Limits => records::decode_group_limits(&node.data).map(drop),
+        GroupNode::Permit(_) => records::decode_permit_holder(&node.data).map(drop),
+        GroupNode::Starts => records::decode_starts(&node.data).map(drop),
+        GroupNode::Place(_) => records::decode_place(&node.data).map(drop),
+        GroupNode::Audit => records::decode_audit(&node.data).map(drop),
     }
 }
 

@@ -5,7 +5,7 @@ use sharding::ShardingItem;
 
 use super::node::NodeKind;
 use crate::protocol::followed::Followed;
-use crate::{Dialect, JobName};
+use crate::{Dialect, GroupName, JobName};
 
 /// The subtrees that every instance watches, even with a narrow watch.
 const COMMON: [&str; 16] = [
@@ -51,6 +51,13 @@ impl Layout {
     pub fn new(job: &JobName) -> Self {
         let root = NodePath::root().join(job.as_str()).expect("a job name is a valid node name");
         Self { root, dialect: Dialect::default() }
+    }
+
+    /// Returns the name of the job.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "the root has the name of a job")]
+    pub fn job(&self) -> JobName {
+        JobName::new(self.root.name()).expect("the root has the name of a job")
     }
 
     /// Writes and reads the nodes in another dialect. The paths of the root and of the
@@ -112,12 +119,24 @@ impl Layout {
     /// and [`parse`](Self::parse) return are.
     #[must_use]
     pub fn path(&self, kind: &NodeKind) -> NodePath {
-        let text = format!("{}/{}", self.root, kind.relative());
+        let text = if kind.is_of_group() {
+            format!("/{}", kind.relative())
+        } else {
+            format!("{}/{}", self.root, kind.relative())
+        };
         NodePath::parse(&text).expect("ids and names were checked when they were made or read")
     }
 
-    /// Returns the nodes to watch for an instance that follows these items.
-    pub(crate) fn scope(&self, followed: &Followed) -> Scope {
+    /// Returns the nodes to watch for an instance that follows these items, and the group of the
+    /// job. The nodes of the group are in another tree than those of the job.
+    pub(crate) fn scope(&self, followed: &Followed, group: Option<&GroupName>) -> Scope {
+        let of_job = self.scope_of_job(followed);
+        let Some(group) = group else { return of_job };
+        let parts = of_job.parts().cloned().chain([Self::group_root(group)]);
+        Scope::parts_of(NodePath::root(), parts)
+    }
+
+    fn scope_of_job(&self, followed: &Followed) -> Scope {
         let Followed::Only(items) = followed else { return Scope::all_of(self.root()) };
         let path = |text: &str| NodePath::parse(&format!("{}/{text}", self.root));
         let common = COMMON.iter().map(|text| path(text).expect("the names are valid"));
@@ -130,7 +149,7 @@ impl Layout {
         Scope::parts_of(self.root(), common.chain(of_items))
     }
 
-    /// Returns the purpose of a node of the job. `None` for parents and unknown nodes.
+    /// Returns the purpose of a node of the job, or of a group. `None` for parents and unknown nodes.
     ///
     /// # Examples
     /// ```
@@ -146,7 +165,10 @@ impl Layout {
     /// ```
     #[must_use]
     pub fn parse(&self, path: &NodePath) -> Option<NodeKind> {
-        NodeKind::parse(path.below(&self.root)?)
+        match path.below(&self.root) {
+            Some(relative) => NodeKind::parse(relative),
+            None => NodeKind::parse_of_group(path.below(&Self::groups_root())?),
+        }
     }
 }
 

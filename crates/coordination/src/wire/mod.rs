@@ -47,6 +47,16 @@
 //! Jobs that were created from templates are also listed beside the jobs, below [`RUNTIME_INDEX`].
 //! Watchers of expectations keep their state below [`WATCH_STATE`].
 //!
+//! The nodes of a group of jobs are below [`JOB_GROUPS`]`/{group}`:
+//!
+//! | node | kind | holds |
+//! |---|---|---|
+//! | `limits` | P | the limits, JSON; never deleted |
+//! | `permits/{n}` | E | job, item, holder and token of the run that has the permit, JSON |
+//! | `starts` | P | the last starts of runs of the group, JSON |
+//! | `waiting/{job}` | E | the instance that waits for the job, JSON; ordered by last write |
+//! | `audit` | P | the last audited changes of the limits, JSON; no decision reads it |
+//!
 //! # Instance nodes
 //!
 //! In 2.1.5 the node of a Java instance is empty and that of a Rust instance contains `RUST`. An
@@ -78,16 +88,18 @@ pub use data::{ENABLED, RUST_MARK, TRIGGER};
 pub use dialect::DialectSign;
 pub use inspect::{Removal, StrayNode};
 pub use layout::Layout;
-pub use node::NodeKind;
 pub(crate) use node::item_of;
+pub use node::{GroupNode, NodeKind};
 pub use records::{
-    FORMAT_VERSION, RecordError, decode_assignment, decode_backfills, decode_ledger,
-    decode_progress, decode_template, encode_assignment, encode_ledger, encode_progress,
+    FORMAT_VERSION, RecordError, decode_assignment, decode_backfills, decode_group_limits,
+    decode_ledger, decode_progress, decode_template, encode_assignment, encode_group_limits,
+    encode_ledger, encode_progress,
 };
 pub(crate) use records::{
-    decode_audit, decode_once, decode_starts, decode_term, decode_trigger, decode_waiting,
-    encode_audit, encode_backfills, encode_former_configs, encode_once, encode_starts, encode_term,
-    encode_trigger, encode_waiting,
+    decode_audit, decode_once, decode_permit_holder, decode_place, decode_starts, decode_term,
+    decode_trigger, decode_waiting, encode_audit, encode_backfills, encode_former_configs,
+    encode_once, encode_permit_holder, encode_place, encode_starts, encode_term, encode_trigger,
+    encode_waiting,
 };
 pub use run_nodes::RunWriteError;
-pub use runtime::{RUNTIME_INDEX, WATCH_STATE};
+pub use runtime::{JOB_GROUPS, RUNTIME_INDEX, WATCH_STATE};

@@ -4,7 +4,8 @@ use std::fmt;
 
 use sharding::{InstanceId, ShardingItem};
 
-use crate::{Latch, OnceStage, ServerIp};
+use super::runtime::JOB_GROUPS;
+use crate::{GroupName, JobName, Latch, OnceStage, ServerIp};
 
 /// A node of a job by its purpose. [`Layout::path`](crate::Layout::path) and
 /// [`Layout::parse`](crate::Layout::parse) convert to and from paths.
@@ -91,13 +92,54 @@ pub enum NodeKind {
     FormerConfigs,
     /// The template that the job was created from.
     Template,
+    /// A node of a group of jobs, beside the jobs.
+    Group(GroupName, GroupNode),
+}
+
+/// A node of a group of jobs by its purpose.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GroupNode {
+    /// The limits of the group. Never deleted, so that its version identifies the limits.
+    Limits,
+    /// A permit of a run.
+    Permit(u32),
+    /// The last starts of the group's runs.
+    Starts,
+    /// The place of a job in the line of jobs that wait for the group.
+    Place(JobName),
+    /// The last audited changes of the limits.
+    Audit,
+}
+
+impl GroupNode {
+    fn relative(&self) -> String {
+        match self {
+            Self::Limits => "limits".to_owned(),
+            Self::Permit(number) => format!("permits/{number}"),
+            Self::Starts => "starts".to_owned(),
+            Self::Place(job) => format!("waiting/{job}"),
+            Self::Audit => "audit".to_owned(),
+        }
+    }
+
+    fn parse(parts: &[&str]) -> Option<Self> {
+        Some(match parts {
+            ["limits"] => Self::Limits,
+            ["permits", n] => Self::Permit(item_of(n)?.index()),
+            ["starts"] => Self::Starts,
+            ["waiting", job] => Self::Place(JobName::new(job).ok()?),
+            ["audit"] => Self::Audit,
+            _ => return None,
+        })
+    }
 }
 
 /// Maximum number of names in the path of a node below the job's root.
 const MOST_PARTS: usize = 4;
 
 impl NodeKind {
-    /// Returns the path below the job's root.
+    /// Returns the path below the job's root, or, for a node of a group, below the namespace.
     pub(super) fn relative(&self) -> String {
         match self {
             Self::Config => "config".to_owned(),
@@ -140,6 +182,7 @@ impl NodeKind {
             Self::Backfills => "coordination/backfills".to_owned(),
             Self::FormerConfigs => "coordination/former-configs".to_owned(),
             Self::Template => "coordination/template".to_owned(),
+            Self::Group(group, node) => format!("{JOB_GROUPS}/{group}/{}", node.relative()),
         }
     }
 
@@ -196,6 +239,20 @@ impl NodeKind {
             ["coordination", "template"] => Self::Template,
             _ => return None,
         })
+    }
+}
+
+impl NodeKind {
+    /// Parses the path of a node below the node of all groups.
+    pub(super) fn parse_of_group(below: &str) -> Option<Self> {
+        let (group, node) = below.split_once('/')?;
+        let parts: Vec<&str> = node.split('/').collect();
+        Some(Self::Group(GroupName::new(group).ok()?, GroupNode::parse(&parts)?))
+    }
+
+    /// Returns true for a node of a group, which is in another tree than the nodes of the job.
+    pub(crate) fn is_of_group(&self) -> bool {
+        matches!(self, Self::Group(..))
     }
 }
 
@@ -260,7 +317,8 @@ impl NodeKind {
             | Self::Audit
             | Self::Backfills
             | Self::FormerConfigs
-            | Self::Template => None,
+            | Self::Template
+            | Self::Group(..) => None,
         }
     }
 }

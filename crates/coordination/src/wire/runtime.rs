@@ -11,9 +11,9 @@ use reg_center::{Expect, Lifetime, Node, NodePath, Op, Txn, Version};
 
 use super::config::encode_config;
 use super::layout::Layout;
-use super::node::NodeKind;
+use super::node::{GroupNode, NodeKind};
 use super::records::encode_template;
-use crate::{Dialect, JobConfig, JobName, TemplateRecord};
+use crate::{Dialect, GroupName, JobConfig, JobName, TemplateRecord};
 
 /// Name of the node beside the jobs that lists the jobs created from templates.
 ///
@@ -26,11 +26,16 @@ pub const RUNTIME_INDEX: &str = "runtime@-@jobs";
 /// Like [`RUNTIME_INDEX`], it is no job, for instances and consoles of either language.
 pub const WATCH_STATE: &str = "watch@-@state";
 
+/// Name of the node beside the jobs with the groups of jobs: limits, permits and waiting jobs.
+///
+/// Like [`RUNTIME_INDEX`], it is no job, for instances and consoles of either language.
+pub const JOB_GROUPS: &str = "job@-@groups";
+
 impl Layout {
     /// Returns true for a node beside the jobs that belongs to this project and is no job.
     #[must_use]
     pub fn is_reserved(name: &str) -> bool {
-        [RUNTIME_INDEX, WATCH_STATE].contains(&name)
+        [RUNTIME_INDEX, WATCH_STATE, JOB_GROUPS].contains(&name)
     }
 
     /// Returns the root of the state of watchers.
@@ -38,6 +43,47 @@ impl Layout {
     #[expect(clippy::missing_panics_doc, reason = "the name is fixed, and is a valid name")]
     pub fn watch_state() -> NodePath {
         NodePath::root().join(WATCH_STATE).expect("it is a valid node name")
+    }
+
+    /// Returns the root of the groups of jobs.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "the name is fixed, and is a valid name")]
+    pub fn groups_root() -> NodePath {
+        NodePath::root().join(JOB_GROUPS).expect("it is a valid node name")
+    }
+
+    /// Returns the root of the nodes of a group.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "a group name was checked to be a node name")]
+    pub fn group_root(group: &GroupName) -> NodePath {
+        Self::groups_root().join(group.as_str()).expect("a group name is a valid node name")
+    }
+
+    /// Returns the path of a node of a group.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{GroupName, GroupNode, Layout};
+    ///
+    /// let path = Layout::group_path(&GroupName::new("database")?, &GroupNode::Permit(3));
+    /// assert_eq!(path.as_str(), "/job@-@groups/database/permits/3");
+    /// assert!(Layout::parse_group(&path).is_some());
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "the names were checked when they were made")]
+    pub fn group_path(group: &GroupName, node: &GroupNode) -> NodePath {
+        let kind = NodeKind::Group(group.clone(), node.clone());
+        NodePath::parse(&format!("/{}", kind.relative())).expect("the names are node names")
+    }
+
+    /// Returns the group and the purpose of a node of a group. `None` for parents and other nodes.
+    #[must_use]
+    pub fn parse_group(path: &NodePath) -> Option<(GroupName, GroupNode)> {
+        match NodeKind::parse_of_group(path.below(&Self::groups_root())?)? {
+            NodeKind::Group(group, node) => Some((group, node)),
+            _ => None,
+        }
     }
 
     /// Returns the root of the list of jobs created from templates, the subtree to watch.

@@ -193,6 +193,28 @@ fn documents_are_read_as_by_java() {
 }
 
 #[test]
+fn group_is_stored_in_both_dialects() {
+    let rows = [
+        (coordination::Dialect::V2, r#""group":"db""#),
+        (coordination::Dialect::V3, "elastic-job-rust.group: db"),
+    ];
+    for (dialect, stored) in rows {
+        let name = coordination::JobName::new("j").unwrap();
+        let mut config = coordination::JobConfig::new(name, 2);
+        config.java = coordination::JavaSettings::of(dialect);
+        assert!(!coordination::encode_config(&config).contains(stored), "{dialect}");
+        config.group = coordination::GroupName::new("db").ok();
+        let document = coordination::encode_config(&config);
+        assert!(document.contains(stored), "{document}");
+        let read = coordination::decode_config(document.as_bytes()).unwrap();
+        assert_eq!(read.group, config.group, "{document}");
+        let wrong = document.replace(stored, &stored.replace("db", "d@-@b"));
+        let error = coordination::decode_config(wrong.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("d@-@b") && error.contains("at most 128 bytes"), "{error}");
+    }
+}
+
+#[test]
 fn start_rate_is_stored_in_both_dialects() {
     let rows = [
         (coordination::Dialect::V2, r#""startRate":"3 in 90s""#),

@@ -7,8 +7,8 @@ use coordination::internals::{
     AssignmentRecord, Data, LayoutEncoding as _, OnceRecord, Step, StepOp, TriggerRecord, number_of,
 };
 use coordination::{
-    Dialect, FencingToken, FireTime, JobName, Latch, Layout, Ledger, NodeKind, OnceCall, ServerIp,
-    WaitingRuns,
+    Dialect, FencingToken, FireTime, GroupName, GroupPermit, JobName, Latch, Layout, Ledger,
+    NodeKind, OnceCall, PermitHolder, ServerIp, WaitingRuns,
 };
 use reg_center::model::Model;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, Txn, Version};
@@ -29,8 +29,27 @@ fn layout(dialect: Dialect) -> Layout {
     Layout::new(&JobName::new("j").unwrap()).speaking(dialect)
 }
 
+fn job() -> JobName {
+    JobName::new("j").unwrap()
+}
+
+fn group() -> GroupName {
+    GroupName::new("db").unwrap()
+}
+
+fn group_permit() -> GroupPermit {
+    GroupPermit { group: group(), number: 3 }
+}
+
+fn permit_holder() -> PermitHolder {
+    PermitHolder { job: job(), item: ITEM, holder: id(), token: FencingToken(7) }
+}
+
+const GROUP_PERMIT: &str = r#"{"v":1,"job":"j","item":12,"by":"10.0.0.1@-@7-x","token":7}"#;
+const PLACE: &str = r#"{"v":1,"by":"10.0.0.1@-@7-x"}"#;
+
 /// The path of each kind of node, in the order of [`number_of`].
-const PATHS: [&str; 41] = [
+const PATHS: [&str; 46] = [
     "/j/config",
     "/j/instances/10.0.0.1@-@7-x",
     "/j/trigger/10.0.0.1@-@7-x",
@@ -72,6 +91,11 @@ const PATHS: [&str; 41] = [
     "/j/coordination/permits/3",
     "/j/coordination/backfills",
     "/j/coordination/starts",
+    "/job@-@groups/db/limits",
+    "/job@-@groups/db/permits/3",
+    "/job@-@groups/db/starts",
+    "/job@-@groups/db/waiting/j",
+    "/job@-@groups/db/audit",
 ];
 
 #[test]
@@ -91,7 +115,8 @@ fn each_kind_of_node_has_its_path() {
 fn paths_of_a_job_are_not_parsed_for_a_job_with_a_similar_name() {
     let named = |name: &str| Layout::new(&JobName::new(name).unwrap());
     for (reader, writer) in [("j", "ji"), ("ji", "j"), ("j", "报告 a+b[1]")] {
-        for text in PATHS {
+        // The nodes of groups belong to no job.
+        for text in PATHS.into_iter().filter(|text| text.starts_with("/j/")) {
             let path = NodePath::parse(&text.replacen("/j/", &format!("/{writer}/"), 1)).unwrap();
             let kind = named(writer).parse(&path);
             assert_eq!(kind.map(|kind| named(writer).path(&kind)), Some(path.clone()), "{path}");
@@ -186,6 +211,23 @@ fn writes() -> Vec<(Step, &'static str, After)> {
             Ephemeral("12 10.0.0.1@-@7-x", "12 10.0.0.1@-@7-x"),
         ),
         (Step::return_permit(3), "/j/coordination/permits/3", Nothing),
+        (
+            Step::take_group_permit(group_permit(), permit_holder()),
+            "/job@-@groups/db/permits/3",
+            Ephemeral(GROUP_PERMIT, GROUP_PERMIT),
+        ),
+        (Step::return_group_permit(group_permit()), "/job@-@groups/db/permits/3", Nothing),
+        (
+            Step::join_line(&group(), job(), id()),
+            "/job@-@groups/db/waiting/j",
+            Ephemeral(PLACE, PLACE),
+        ),
+        (
+            Step::rejoin_line(&group(), job(), v1, id()),
+            "/job@-@groups/db/waiting/j",
+            Ephemeral(PLACE, PLACE),
+        ),
+        (Step::leave_line(&group(), job(), v1), "/job@-@groups/db/waiting/j", Nothing),
         (Step::clear_waiting(id()), "/j/coordination/waiting/10.0.0.1@-@7-x", Nothing),
         (
             Step::set_request(request_id(), None, request.clone()),

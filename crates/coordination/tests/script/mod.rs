@@ -782,7 +782,11 @@ impl Cluster {
         self.publish(changes);
     }
 
+    /// Returns the path of a node of the job, or, for a text with a leading `/`, of another node.
     fn path(&self, node: &str) -> NodePath {
+        if node.starts_with('/') {
+            return NodePath::parse(node).unwrap();
+        }
         NodePath::parse(&format!("{}/{node}", self.layout.root())).unwrap()
     }
 

@@ -38,6 +38,10 @@ pub(crate) struct Story {
     permit: Option<u32>,
     /// The last starts that the next claim writes.
     starts: Option<Value>,
+    /// The permit of the group `db` that the next claim or takeover takes.
+    group_permit: Option<u32>,
+    /// The last starts of the group `db` that the next claim writes.
+    group_starts: Option<Value>,
     hides_gaps: bool,
     rseq: u64,
 }
@@ -78,6 +82,8 @@ impl Story {
             tamper: None,
             permit: None,
             starts: None,
+            group_permit: None,
+            group_starts: None,
             hides_gaps: false,
             rseq: 0,
         };

@@ -24,6 +24,28 @@ impl Story {
         self
     }
 
+    /// Lets the next claim or takeover take a permit of the group `db`.
+    pub(crate) fn group_permit(&mut self, number: u32) -> &mut Self {
+        self.group_permit = Some(number);
+        self
+    }
+
+    /// Lets the next claim write these last starts of the group `db`.
+    pub(crate) fn group_starts(&mut self, starts: &[(i64, u32)]) -> &mut Self {
+        self.group_starts = Some(json!({ "starts": starts }));
+        self
+    }
+
+    /// Writes the permit of the group into the record of the run that begins, and takes it.
+    fn take_group_permit(&mut self, p: &str, i: u32, ledger: &mut Value) -> Option<RegOp> {
+        let permit = self.group_permit.take()?;
+        (ledger["group"], ledger["group_permit"]) = (json!("db"), json!(permit));
+        let token = &ledger["token"];
+        let holder = json!({ "job": "j", "item": i, "by": "x", "token": token }).to_string();
+        let path = format!("/job@-@groups/db/permits/{permit}");
+        Some(self.put(self.sid(p), &path, Some(holder), true))
+    }
+
     /// Writes the permit of the run that begins into its record, and takes it.
     fn take_permit(&mut self, p: &str, ledger: &mut Value) -> Option<RegOp> {
         let permit = self.permit.take()?;
@@ -50,9 +72,8 @@ impl Story {
 
     pub(crate) fn mark(&mut self, p: &str, path: &str, present: bool) -> Option<RegOp> {
         let there = self.has(path);
-        let ephemeral = path.ends_with("running")
-            || path.ends_with("failover")
-            || path.starts_with("/j/coordination/permits/");
+        let ephemeral =
+            path.ends_with("running") || path.ends_with("failover") || path.contains("/permits/");
         (there != present)
             .then(|| self.put(self.sid(p), path, present.then(String::new), ephemeral))
     }
@@ -83,6 +104,10 @@ impl Story {
         ledger["config"] = json!(self.config_version());
         let mut ops = vec![self.check(&format!("/j/instances/{id}"))];
         ops.extend(self.take_permit(p, &mut ledger));
+        ops.extend(self.take_group_permit(p, i, &mut ledger));
+        if let Some(starts) = self.group_starts.take() {
+            ops.push(self.put(sid, "/job@-@groups/db/starts", Some(starts.to_string()), false));
+        }
         if let Some(starts) = self.starts.take() {
             ops.push(self.put(sid, "/j/coordination/starts", Some(starts.to_string()), false));
         }
@@ -185,9 +210,13 @@ impl Story {
         ledger["state"] = json!("idle");
         ledger["outcome"] = json!(outcome);
         let permit = ledger.as_object_mut().unwrap().remove("permit");
+        ledger.as_object_mut().unwrap().remove("group");
+        let of_group = ledger.as_object_mut().unwrap().remove("group_permit");
         let mut ops = vec![self.ledger_op(self.sid(p), i, ledger)];
         let permit = permit.map(|permit| format!("/j/coordination/permits/{permit}"));
         ops.extend(permit.and_then(|path| self.mark(p, &path, false)));
+        let of_group = of_group.map(|permit| format!("/job@-@groups/db/permits/{permit}"));
+        ops.extend(of_group.and_then(|path| self.mark(p, &path, false)));
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), false));
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/failover"), false));
         self.commit(p, ops)
@@ -289,8 +318,9 @@ impl Story {
         ledger["token"] = json!(ledger["token"].as_u64().unwrap() + 1);
         ledger["config"] = json!(self.config_version());
         let permit = self.take_permit(p, &mut ledger);
+        let of_group = self.take_group_permit(p, i, &mut ledger);
         let mut ops = vec![self.ledger_op(sid, i, ledger)];
-        ops.extend(permit);
+        ops.extend(permit.into_iter().chain(of_group));
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), true));
         ops.extend(self.mark(p, &format!("/j/sharding/{i}/failover"), true));
         ops.extend(self.mark(p, &format!("/j/leader/failover/items/{i}"), false));

@@ -8,8 +8,11 @@ use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::item::ItemView;
-use crate::wire::NodeKind;
-use crate::{AuditLog, BackfillLog, Ledger, ServerIp, ServerState, StartLog, WaitingRuns};
+use crate::wire::{GroupNode, NodeKind};
+use crate::{
+    AuditLog, BackfillLog, GroupName, GroupPermit, JobName, Ledger, PermitHolder, ServerIp,
+    ServerState, StartLog, WaitingRuns,
+};
 
 /// Checks.
 #[expect(missing_docs, reason = "the name of a constructor says what it means")]
@@ -186,6 +189,61 @@ impl Step {
 
     pub fn return_permit(permit: u32) -> Self {
         Self::delete(NodeKind::Permit(permit))
+    }
+
+    /// Takes the permits of a run that begins with this record: of the job, and of its group.
+    pub(crate) fn take_permits(
+        job: &JobName,
+        item: ShardingItem,
+        ledger: &Ledger,
+    ) -> impl Iterator<Item = Self> {
+        let run = ledger.running();
+        let of_job = run.and_then(|run| Some(Self::take_permit(run.permit?, item, &run.holder)));
+        let of_group = run.and_then(|run| {
+            let (job, holder, token) = (job.clone(), run.holder.clone(), ledger.token);
+            let holder = PermitHolder { job, item, holder, token };
+            Some(Self::take_group_permit(run.group_permit.clone()?, holder))
+        });
+        of_job.into_iter().chain(of_group)
+    }
+
+    /// Takes a permit of a group for a run, as long as the session lives.
+    pub fn take_group_permit(permit: GroupPermit, run: PermitHolder) -> Self {
+        Self::mark(permit.into_node(), Data::PermitHolder(Box::new(run)))
+    }
+
+    pub fn return_group_permit(permit: GroupPermit) -> Self {
+        Self::delete(permit.into_node())
+    }
+
+    /// Checks that the limits of a group have this version, or that none are stored.
+    pub fn group_limits_unchanged(group: &GroupName, version: Option<Version>) -> Self {
+        let node = NodeKind::Group(group.clone(), GroupNode::Limits);
+        match version {
+            Some(version) => Self::check(node, version),
+            None => Self::absent(node),
+        }
+    }
+
+    /// Records the last starts of the runs of a group.
+    pub fn set_group_starts(group: &GroupName, expect: Option<Version>, log: StartLog) -> Self {
+        let node = NodeKind::Group(group.clone(), GroupNode::Starts);
+        Self::set(node, expect, Data::Starts(log))
+    }
+
+    /// Puts the job at the end of the line of its group.
+    pub fn join_line(group: &GroupName, job: JobName, by: InstanceId) -> Self {
+        Self::mark(NodeKind::Group(group.clone(), GroupNode::Place(job)), Data::Place(by))
+    }
+
+    /// Puts the job, which has the place of this version, at the end of the line of its group.
+    pub fn rejoin_line(group: &GroupName, job: JobName, version: Version, by: InstanceId) -> Self {
+        let node = NodeKind::Group(group.clone(), GroupNode::Place(job));
+        Self::set(node, Some(version), Data::Place(by))
+    }
+
+    pub fn leave_line(group: &GroupName, job: JobName, version: Version) -> Self {
+        Self::delete_at(NodeKind::Group(group.clone(), GroupNode::Place(job)), version)
     }
 
     /// Records the last starts of a job with a start rate.

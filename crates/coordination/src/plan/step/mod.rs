@@ -15,8 +15,8 @@ use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::JobView;
-use crate::wire::NodeKind;
-use crate::{AuditLog, BackfillLog, Ledger, ServerState, StartLog, WaitingRuns};
+use crate::wire::{GroupNode, NodeKind};
+use crate::{AuditLog, BackfillLog, Ledger, PermitHolder, ServerState, StartLog, WaitingRuns};
 
 /// One check or write. Each becomes one operation of the transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +73,10 @@ pub enum Data {
     Waiting(WaitingRuns),
     /// The last starts of a job with a start rate.
     Starts(StartLog),
+    /// The run that has a permit of the group.
+    PermitHolder(Box<PermitHolder>),
+    /// The instance that waits for its job in the line of the group.
+    Place(InstanceId),
     /// ElasticJob 2.1.5: a request that the instance runs now.
     RunRequest,
     /// ElasticJob 2.1.5: the instance has accepted the request to run. The data are those of its
@@ -142,7 +146,12 @@ impl Step {
 
     /// Returns true if the step writes a log whose entries have the time of the decision.
     pub(crate) fn is_log(&self) -> bool {
-        matches!(self.data(), Some(Data::Audit(_) | Data::Backfills(_)))
+        matches!(self.data(), Some(Data::Audit(_) | Data::Backfills(_) | Data::Starts(_)))
+    }
+
+    /// Returns true if the step begins the wait of the job in the line of its group.
+    pub(crate) fn joins_line(&self) -> bool {
+        matches!(self.node, NodeKind::Group(_, GroupNode::Place(_))) && self.is_create()
     }
 
     /// Returns the item that the step assigns to an owner.

@@ -35,7 +35,10 @@ impl fmt::Display for Data {
                 let ended = if backfill.ended_ms.is_some() { ", ended" } else { "" };
                 write!(f, ": {id} {done}/{total}{ended}")
             }),
-            Self::Holder(id) | Self::Term(id) => write!(f, ": {id}"),
+            Self::PermitHolder(run) => {
+                write!(f, ": {} {} {} {}", run.job, run.item, run.holder, run.token)
+            }
+            Self::Holder(id) | Self::Term(id) | Self::Place(id) => write!(f, ": {id}"),
             Self::Server(state) => write!(f, ": {state}"),
             Self::Waiting(waiting) => {
                 write!(f, ": {} for one of {} places", waiting.count, waiting.limit)

@@ -1,7 +1,7 @@
 //! Transitions that start a run: claims of a fire or a request, and takeovers.
 
 use super::{Claimant, FireRange, Ledger, LedgerState, Run, RunKind, RunSource};
-use crate::FireTime;
+use crate::{FireTime, GroupPermit};
 
 impl Ledger {
     /// Idle → running for a scheduled fire, together with earlier noted misfires. `next` is the
@@ -80,6 +80,7 @@ impl Ledger {
             merged: None,
             parameter: request.parameter.clone(),
             permit: None,
+            group_permit: None,
             past_fire: request.past_fire,
         };
         Some(Self { request: None, ..self.with_run(by, run) })
@@ -112,13 +113,25 @@ impl Ledger {
         }
     }
 
+    /// Returns the record with the permit of the group for its run in progress.
+    #[must_use]
+    pub(crate) fn with_group_permit(self, permit: GroupPermit) -> Self {
+        match self.state {
+            LedgerState::Running(run) => {
+                let run = Run { group_permit: Some(permit), ..run };
+                Self { state: LedgerState::Running(run), ..self }
+            }
+            LedgerState::Idle | LedgerState::Orphan(_) | LedgerState::Retired => self,
+        }
+    }
+
     pub(super) fn is_claimable(&self) -> bool {
         self.is_idle() && !self.disabled
     }
 
     /// Running with the next fencing token.
     pub(super) fn with_run(&self, by: &Claimant, run: Run) -> Self {
-        let run = Run { permit: None, ..run };
+        let run = Run { permit: None, group_permit: None, ..run };
         // `config` changes here: the version of `next_fire` is stored on its own if it differs.
         let (_, config_of_next) = self.next_owed();
         let is_other = self.next_fire.is_some() && config_of_next != Some(by.config);

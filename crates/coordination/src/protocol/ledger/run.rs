@@ -5,7 +5,7 @@ use std::fmt;
 use reg_center::Version;
 use sharding::InstanceId;
 
-use crate::{FireTime, RequestParameter};
+use crate::{FireTime, GroupPermit, RequestParameter};
 
 /// Source of a run: the reason why an item runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -181,6 +181,9 @@ pub struct Run {
     /// Number of its permit, if the job limits the runs at the same time. An orphaned run has given
     /// it back, and a takeover has another one.
     pub permit: Option<u32>,
+    /// Its permit of the job's group, if the group limits the runs at the same time. As for
+    /// `permit`, a takeover has another one.
+    pub group_permit: Option<GroupPermit>,
     /// Past fire that the run is for, if it belongs to a backfill. A takeover keeps it.
     pub past_fire: Option<FireTime>,
 }
@@ -189,8 +192,8 @@ impl Run {
     /// Returns a run for one scheduled fire.
     pub(super) fn scheduled(holder: InstanceId, source: RunSource, fire: FireTime) -> Self {
         let (kind, merged, parameter) = (RunKind::Scheduled, None, None);
-        let (permit, past_fire) = (None, None);
-        Self { holder, fire, source, kind, merged, parameter, permit, past_fire }
+        let (permit, group_permit, past_fire) = (None, None, None);
+        Self { holder, fire, source, kind, merged, parameter, permit, group_permit, past_fire }
     }
 
     /// Returns true if the run is for this fire, or stands for it among others.

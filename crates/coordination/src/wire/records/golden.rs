@@ -14,8 +14,9 @@ use crate::protocol::once::{EndedFire, OnceCall, OnceRecord};
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::{
     AuditLog, AuditRecord, Backfill, BackfillCancel, BackfillLog, CancelRequest, Claimant,
-    FailureReason, FireTime, FormerConfig, FormerConfigs, Gap, Label, Ledger, ManualRequest,
-    Outcome, Progress, ProgressRecord, TemplateName, TemplateRecord, UnknownFields, WaitingRuns,
+    FailureReason, FireTime, FormerConfig, FormerConfigs, Gap, GroupLimits, GroupName, GroupPermit,
+    JobName, Label, Ledger, ManualRequest, Outcome, PermitHolder, Progress, ProgressRecord,
+    StartRate, TemplateName, TemplateRecord, UnknownFields, WaitingRuns,
 };
 
 fn folder() -> PathBuf {
@@ -25,14 +26,19 @@ fn folder() -> PathBuf {
 /// The folders, one for each version that is read, the latest last.
 const VERSIONS: [&str; 2] = ["v0", "v1"];
 /// Records and fields that version 0 did not have.
-const ONLY_V1: [&str; 15] = [
+const ONLY_V1: [&str; 20] = [
     "audit-effect.json",
     "backfills.json",
     "former-configs.json",
+    "group-limits.json",
+    "group-limits-none.json",
+    "group-permit.json",
+    "group-place.json",
     "ledger-backfilled.json",
     "ledger-cancel-requested.json",
     "ledger-cancelled.json",
     "ledger-running-backfill.json",
+    "ledger-running-group-permit.json",
     "ledger-running-permit.json",
     "ledger-running-queued.json",
     "once-begun.json",
@@ -124,6 +130,7 @@ fn ledgers() -> Vec<(&'static str, Ledger)> {
         ("ledger-orphan-manual", manual_run().orphan().unwrap()),
         ("ledger-backfilled", backfilled()),
         ("ledger-running-backfill", backfilled().answer(&by(1)).unwrap()),
+        ("ledger-running-group-permit", scheduled_run().with_group_permit(group_permit())),
         ("ledger-running-permit", scheduled_run().with_permit(2)),
         ("ledger-running-queued", queued()),
         ("ledger-takeover", taken_over(&scheduled_run())),
@@ -278,6 +285,23 @@ fn progress() -> Vec<(&'static str, ProgressRecord)> {
     vec![("progress", half), ("progress-unknown-total", record(30, None, ""))]
 }
 
+fn group_permit() -> GroupPermit {
+    GroupPermit { group: GroupName::new("db").unwrap(), number: 3 }
+}
+
+fn permit_holder() -> PermitHolder {
+    let (job, item) = (JobName::new("report").unwrap(), ShardingItem::new(2));
+    PermitHolder { job, item, holder: id(1), token: FencingToken(5) }
+}
+
+fn group_limits() -> Vec<(&'static str, GroupLimits)> {
+    let (cluster_concurrency, start_rate) = (Some(4), StartRate::parse("9 in 1m"));
+    vec![
+        ("group-limits", GroupLimits { cluster_concurrency, start_rate }),
+        ("group-limits-none", GroupLimits::NONE),
+    ]
+}
+
 fn has(version: &str, file: &str) -> bool {
     version == "v1" || !ONLY_V1.contains(&file)
 }
@@ -314,6 +338,10 @@ fn golden_bytes_are_read_and_written() {
     files.extend(check(progress(), encode_progress, decode_progress));
     files.extend(check(templates(), encode_template, decode_template));
     files.extend(check(vec![("starts", starts())], encode_starts, decode_starts));
+    files.extend(check(group_limits(), encode_group_limits, decode_group_limits));
+    let holder = vec![("group-permit", permit_holder())];
+    files.extend(check(holder, encode_permit_holder, decode_permit_holder));
+    files.extend(check(vec![("group-place", id(1))], encode_place, decode_place));
     files.extend(check(vec![("waiting", waiting())], encode_waiting, decode_waiting));
     files.sort();
     for version in VERSIONS {

@@ -10,8 +10,8 @@ use super::format::{FormatVersion, RecordError, from_json, to_json};
 use super::words::{GapDoc, KindDoc, NotedDoc, OutcomeDoc, RangeDoc, SourceDoc, StateDoc};
 use super::{decode_parameter, decode_token, encode_parameter};
 use crate::{
-    Backfilled, CancelRequest, FailureReason, FencingToken, FireTime, Ledger, LedgerState,
-    ManualRequest, Outcome, Run, RunKind, RunSource, UnknownFields,
+    Backfilled, CancelRequest, FailureReason, FencingToken, FireTime, GroupName, GroupPermit,
+    Ledger, LedgerState, ManualRequest, Outcome, Run, RunKind, RunSource, UnknownFields,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -36,6 +36,11 @@ struct LedgerDoc {
     /// The number of the run's permit.
     #[serde(skip_serializing_if = "Option::is_none")]
     permit: Option<u32>,
+    /// The group that the run has a permit of, and the number of that permit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_permit: Option<u32>,
     /// The past fire of a run with the source `MANUAL` that belongs to a backfill.
     #[serde(skip_serializing_if = "Option::is_none")]
     past_fire: Option<i64>,
@@ -102,6 +107,12 @@ struct CancelDoc {
 }
 
 impl LedgerDoc {
+    fn group_permit(&self) -> Result<Option<GroupPermit>, String> {
+        let (Some(group), Some(number)) = (&self.group, self.group_permit) else { return Ok(None) };
+        let group = GroupName::new(group).map_err(|error| error.to_string())?;
+        Ok(Some(GroupPermit { group, number }))
+    }
+
     /// Returns the run of a running or orphaned item.
     fn run(&self) -> Result<Run, String> {
         let (Some(holder), Some(fire), Some(source)) = (&self.holder, self.fire, self.source)
@@ -116,6 +127,7 @@ impl LedgerDoc {
             merged: self.merged.map(Into::into),
             parameter: decode_parameter(self.parameter.as_deref())?,
             permit: self.permit,
+            group_permit: self.group_permit()?,
             past_fire: self.past_fire.map(FireTime),
         };
         if run.source == RunSource::Manual && run.is_scheduled() {
@@ -157,6 +169,8 @@ pub fn encode_ledger(ledger: &Ledger) -> String {
         merged: run.and_then(|run| run.merged).map(Into::into),
         parameter: encode_parameter(run.and_then(|run| run.parameter.as_ref())),
         permit: run.and_then(|run| run.permit),
+        group: run.and_then(|run| run.group_permit.as_ref()).map(|it| it.group.to_string()),
+        group_permit: run.and_then(|run| run.group_permit.as_ref()).map(|it| it.number),
         past_fire: run.and_then(|run| run.past_fire).map(|fire| fire.0),
         token: ledger.token.0,
         last: ledger.last_fire.map(|fire| fire.0),

@@ -9,6 +9,7 @@ mod format;
 mod former_configs;
 #[cfg(test)]
 mod golden;
+mod groups;
 mod item_ranges;
 mod ledger;
 mod once;
@@ -28,6 +29,8 @@ pub use backfills::decode_backfills;
 pub(crate) use backfills::encode_backfills;
 pub use format::{FORMAT_VERSION, RecordError};
 pub(crate) use former_configs::{decode_former_configs, encode_former_configs};
+pub use groups::{decode_group_limits, encode_group_limits};
+pub(crate) use groups::{decode_permit_holder, decode_place, encode_permit_holder, encode_place};
 pub use ledger::{decode_ledger, encode_ledger};
 pub(crate) use once::{decode_once, encode_once};
 pub use progress::{decode_progress, encode_progress};
@@ -121,7 +124,7 @@ mod tests {
     type Decode = fn(&[u8]) -> Option<RecordError>;
 
     /// Each decoder, with a record that it accepts.
-    fn decoders() -> [(Decode, &'static str); 11] {
+    fn decoders() -> [(Decode, &'static str); 14] {
         [
             (|bytes| decode_ledger(bytes).err(), r#"{"state":"idle","token":0}"#),
             (|bytes| decode_term(bytes).err(), r#"{"leader":"a"}"#),
@@ -145,6 +148,12 @@ mod tests {
             ),
             (|bytes| decode_template(bytes).err(), r#"{"template":"report"}"#),
             (|bytes| decode_starts(bytes).err(), r#"{"starts":[[1,2]]}"#),
+            (|bytes| decode_group_limits(bytes).err(), r#"{"cluster_concurrency":2}"#),
+            (
+                |bytes| decode_permit_holder(bytes).err(),
+                r#"{"job":"a","item":0,"by":"10.0.0.1@-@1","token":1}"#,
+            ),
+            (|bytes| decode_place(bytes).err(), r#"{"by":"10.0.0.1@-@1"}"#),
             (
                 |bytes| decode_waiting(bytes).err(),
                 r#"{"limit":4,"since":1,"count":2,"items":[0,3]}"#,
