@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use coordination::{Dialect, InvalidConfig, InvalidName, JobName, TemplateName};
+use coordination::{Dialect, GroupName, InvalidConfig, InvalidName, JobName, TemplateName};
 
 /// Error of setting up or using a scheduler or a job.
 ///
@@ -11,8 +11,8 @@ use coordination::{Dialect, InvalidConfig, InvalidName, JobName, TemplateName};
 /// [`AlreadyScheduled`](Self::AlreadyScheduled), [`RuntimeJob`](Self::RuntimeJob),
 /// [`NoSuchJob`](Self::NoSuchJob), [`AlreadyOffered`](Self::AlreadyOffered),
 /// [`Dialect`](Self::Dialect), [`Listen`](Self::Listen), [`Stopped`](Self::Stopped) or
-/// [`ShutDown`](Self::ShutDown). After [`Deadline`](Self::Deadline) and
-/// [`Registry`](Self::Registry) the configuration may have been written, and a retry is safe.
+/// [`ShutDown`](Self::ShutDown). After [`Deadline`](Self::Deadline),
+/// [`Registry`](Self::Registry) and [`Group`](Self::Group) the configuration may have been written, and a retry is safe.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -93,6 +93,14 @@ pub enum Error {
         #[source]
         source: reg_center::Error,
     },
+    /// The limits of a group of jobs cannot be stored or read.
+    #[error("group {group}: {reason}")]
+    Group {
+        /// The group.
+        group: GroupName,
+        /// The fault.
+        reason: String,
+    },
     /// The dump port cannot be opened.
     #[error("cannot listen for dumps at {address}")]
     Listen {
@@ -141,6 +149,7 @@ impl Error {
             | Self::Deadline { .. }
             | Self::CannotCancel { .. }
             | Self::Registry { .. }
+            | Self::Group { .. }
             | Self::Listen { .. }
             | Self::Stopped { .. } => None,
         }

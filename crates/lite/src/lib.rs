@@ -15,6 +15,7 @@ mod dump;
 mod error;
 mod error_handler;
 mod executor;
+mod groups;
 mod handle;
 mod identity;
 mod inbox;
@@ -48,10 +49,10 @@ pub use checkpoint::{Checkpoint, CheckpointError};
 pub use config_store::ConfigDifference;
 pub use context::ShardingContext;
 pub use coordination::{
-    CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, Following, InvalidConfig,
-    InvalidName, InvalidParameter, InvalidProgress, JavaExecutor, JavaFields, JavaFields2,
-    JavaFields3, JavaJobType, JavaSettings, JobConfig, JobEvent, JobName, Label,
-    MAX_PROGRESS_MESSAGE_BYTES, MAX_REQUEST_BYTES, MAX_REQUEST_PARAMETER_BYTES, MaxTimeDiff,
+    CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, Following, GroupLimits,
+    GroupName, InvalidConfig, InvalidName, InvalidParameter, InvalidProgress, JavaExecutor,
+    JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings, JobConfig, JobEvent, JobName,
+    Label, MAX_PROGRESS_MESSAGE_BYTES, MAX_REQUEST_BYTES, MAX_REQUEST_PARAMETER_BYTES, MaxTimeDiff,
     MissReason, Outage, Outcome, Overlap, Phase, Progress, RequestParameter, RunSource, ServerIp,
     ServerTtl, StartRate, TemplateName,
 };

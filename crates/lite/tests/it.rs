@@ -14,6 +14,7 @@ mod dump;
 mod error_handlers;
 mod failures;
 mod features;
+mod groups;
 mod jitter;
 mod keys;
 mod listeners;

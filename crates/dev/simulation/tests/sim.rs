@@ -205,6 +205,46 @@ fn properties_hold_at_a_start_rate() {
     assert!(claimed > 2_000 && failovers > 30 && changes > 50, "{seen:?}");
 }
 
+/// Returns the script of a seed in which the job is in a group, whose limits change, and which the
+/// job leaves and joins.
+fn grouped_script(seed: u64) -> Script {
+    let mut profile = Profile::draw(seed);
+    let limit = |n: u64| u32::try_from(n % 4).unwrap_or(0);
+    (profile.job.monitor, profile.job.group) = (true, 1 + limit(seed));
+    profile.job.group_starts = if seed.is_multiple_of(3) { 2 + limit(seed) } else { 0 };
+    profile.job.cluster_concurrency = if seed.is_multiple_of(5) { 2 } else { 0 };
+    // Earlier releases take no permits.
+    profile.mixed_releases = false;
+    let mut script = Script::with(seed, profile);
+    let mut n = seed;
+    for timed in &mut script.acts {
+        if let Act::Configure { change: change @ (Change::Period(_) | Change::Misfire(_)) } =
+            &mut timed.act
+        {
+            n += 1;
+            *change = Change::Group(limit(n));
+        }
+    }
+    script
+}
+
+/// Holders of permits and instances in the line are killed and cut off as in all runs, and the
+/// limits of the group are raised and lowered.
+#[test]
+fn properties_hold_in_a_group() {
+    let (mut claimed, mut failovers, mut changes) = (0, 0, 0);
+    for seed in 0..400 {
+        let script = grouped_script(seed);
+        let report = run(&script, Judge::Full, Keep { trace: false, history: false });
+        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
+        claimed += report.coverage.of("claimed");
+        failovers += report.coverage.of("failover");
+        changes += report.coverage.of("config_group");
+    }
+    let seen = (claimed, failovers, changes);
+    assert!(claimed > 2_000 && failovers > 30 && changes > 50, "{seen:?}");
+}
+
 /// Returns the script of a seed in which fires cancel the runs that they meet, and operators turn
 /// that off and on.
 fn overlap_script(seed: u64) -> Script {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, InvalidConfig, JavaSettings, JobConfig, JobName, MAX_JITTER_MS, MaxTimeDiff,
+    CatchUp, GroupName, InvalidConfig, JavaSettings, JobConfig, JobName, MAX_JITTER_MS, MaxTimeDiff,
 };
 
 use sharding::{Placement, PlacementRules, ShardingStrategy as _};
@@ -40,6 +40,7 @@ impl JobBuilder {
         config.server_ttl = rest.server_ttl;
         config.cluster_concurrency = rest.cluster_concurrency;
         config.start_rate = rest.start_rate;
+        config.group = rest.group.map(|name| group_name(&name)).transpose()?;
         config.strategy = rest.strategy;
         if let Some(rules) = rest.placement {
             config.placement =
@@ -63,6 +64,13 @@ fn job_name(name: &str) -> Result<JobName, InvalidConfig> {
     JobName::new(name).map_err(|error| {
         let valid = format!("a name of 1 to 128 bytes that is valid as a node name ({error})");
         InvalidConfig::new("job_name", format!("{name:?}"), valid)
+    })
+}
+
+fn group_name(name: &str) -> Result<GroupName, InvalidConfig> {
+    GroupName::new(name).map_err(|error| {
+        let valid = format!("{} ({error})", GroupName::VALID);
+        InvalidConfig::new("group", format!("{name:?}"), valid)
     })
 }
 

@@ -35,6 +35,7 @@ use jiff::Timestamp;
 /// | [`server_ttl`](Self::server_ttl) | a day | time after which idle servers are removed |
 /// | [`cluster_concurrency`](Self::cluster_concurrency) | none | limit of runs in the cluster |
 /// | [`start_rate`](Self::start_rate) | none | runs that begin in a period in the cluster |
+/// | [`group`](Self::group) | none | group of jobs that share limits |
 /// | [`description`](Self::description) | empty | text for operators |
 /// | [`disabled`](Self::disabled) | off | new servers start as disabled |
 /// | [`java_class`](Self::java_class) | none | the class of a Java job that may take part |
@@ -98,6 +99,7 @@ struct Options {
     server_ttl: ServerTtl,
     cluster_concurrency: Option<u32>,
     start_rate: Option<StartRate>,
+    group: Option<String>,
     strategy: String,
     description: String,
     disabled: bool,
@@ -140,6 +142,7 @@ impl JobBuilder {
                 server_ttl: ServerTtl::default(),
                 cluster_concurrency: None,
                 start_rate: None,
+                group: None,
                 strategy: String::new(),
                 description: String::new(),
                 disabled: false,
@@ -563,6 +566,29 @@ impl JobBuilder {
     #[must_use]
     pub fn start_rate(mut self, rate: StartRate) -> Self {
         self.rest.start_rate = Some(rate);
+        self
+    }
+
+    /// Puts the job into a group, whose limits it shares with the other jobs of the group. There is
+    /// no group by default. An item beyond a limit waits, and runs late.
+    ///
+    /// [`Scheduler::define_group`](crate::Scheduler::define_group) or an operator sets the limits.
+    /// Limits of the job itself hold as well. Not for a job with a
+    /// [`java_class`](Self::java_class), and only with
+    /// [`monitor_execution`](Self::monitor_execution).
+    ///
+    /// # Examples
+    /// ```
+    /// use lite::JobBuilder;
+    ///
+    /// let config = JobBuilder::new("import", 12).group("database").build()?;
+    /// assert_eq!(config.group.map(|group| group.to_string()).as_deref(), Some("database"));
+    /// assert!(JobBuilder::new("import", 12).group("a/b").build().is_err());
+    /// # Ok::<(), lite::InvalidConfig>(())
+    /// ```
+    #[must_use]
+    pub fn group(mut self, name: impl Into<String>) -> Self {
+        self.rest.group = Some(name.into());
         self
     }
 

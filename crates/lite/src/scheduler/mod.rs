@@ -7,13 +7,14 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use coordination::{Dialect, Following, JobConfig, ServerIp};
+use coordination::{Dialect, Following, GroupLimits, GroupName, JobConfig, ServerIp};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use sharding::{InstanceAttributes, StrategyRegistry};
 use tokio_util::sync::CancellationToken;
 use trigger::Zone;
 
+use crate::groups;
 use crate::identity::Incarnations;
 use crate::places::Places;
 use crate::reads::ReadTurns;
@@ -168,6 +169,43 @@ impl Scheduler {
     #[expect(clippy::unused_async, reason = "it starts a task, which needs a runtime")]
     pub async fn offer(&self, template: Template) -> Result<()> {
         runtime::offer(&self.inner, template)
+    }
+
+    /// Stores the limits of a group of jobs, if the group has none yet, and returns the stored
+    /// limits. Jobs name the group by [`JobBuilder::group`](crate::JobBuilder::group).
+    ///
+    /// Limits that are stored already stay: operators change them by `ejob group set`.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) if a limit is invalid.
+    /// [`Error::Group`](crate::Error::Group) if the registry does not answer within the
+    /// [connect deadline](SchedulerBuilder::connect_deadline), or if the stored limits cannot be
+    /// read.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the limits may have been stored. A second call is safe.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// use lite::{GroupLimits, GroupName, JobBuilder, Scheduler, StartRate, job_fn};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// # let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
+    /// let scheduler = Scheduler::builder(registry).build()?;
+    /// let start_rate = Some(StartRate { max: 100, period_seconds: 60 });
+    /// let limits = GroupLimits { cluster_concurrency: Some(4), start_rate };
+    /// let stored = scheduler.define_group(GroupName::new("database")?, limits).await?;
+    /// assert_eq!(stored, limits);
+    /// let config = JobBuilder::new("import", 12).group("database").build()?;
+    /// let handle = scheduler.schedule(config, job_fn(|_| async { Ok(()) })).await?;
+    /// # scheduler.abort();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn define_group(&self, group: GroupName, limits: GroupLimits) -> Result<GroupLimits> {
+        groups::define(&self.inner.seams, self.inner.connect_deadline, group, limits).await
     }
 
     /// Returns the runtime jobs that this process knows, in the order of their names. Empty as long

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::{JobConfig, JobEvent, JobName, Layout, encode_config};
+use coordination::{JobConfig, JobEvent, Layout, encode_config};
 use jiff::Timestamp;
 use lite::{
     Clock, JobBuilder, JobEvents, JobHandle, JobRecord, Outcome, Scheduler, SchedulerBuilder,
@@ -121,9 +121,9 @@ impl Cluster {
     }
 }
 
-/// Returns the path of a node below the job's node.
+/// Returns the path of a node below the job's node, or below that of the groups.
 pub(crate) fn path(job: &str, below: &[&str]) -> NodePath {
-    let root = Layout::new(&JobName::new(job).unwrap()).root();
+    let root = NodePath::root().join(job).unwrap();
     below.iter().fold(root, |path, name| path.join(name).unwrap())
 }
 

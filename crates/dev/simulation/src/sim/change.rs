@@ -35,6 +35,8 @@ pub enum Change {
     Limit(u32),
     /// Maximum number of runs that begin in `START_PERIOD_SECONDS`; 0 is no limit.
     Rate(u32),
+    /// Maximum number of runs of the job's group at the same time; 0 takes the job out of its group.
+    Group(u32),
     /// Cancellation of the runs that fires meet, on or off.
     CancelOverlaps(bool),
     /// Maximum number of fires that queue behind a run; 0 is no queue.
@@ -61,6 +63,7 @@ impl Change {
             Self::ExcludedDays(_) => "config_excluded_days",
             Self::Limit(_) => "config_limit",
             Self::Rate(_) => "config_rate",
+            Self::Group(_) => "config_group",
             Self::CancelOverlaps(_) => "config_overlap",
             Self::Queue(_) => "config_queue",
             Self::Placement(_) => "config_placement",

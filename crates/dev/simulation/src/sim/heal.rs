@@ -114,6 +114,7 @@ impl World {
         (self.settings.jitter_ms, self.settings.excluded_days) = (0, String::new());
         self.settings.ends_s = 0;
         (self.settings.cluster_concurrency, self.settings.starts) = (0, 0);
+        self.settings.group = 0;
         // No instance might meet a required condition.
         if self.settings.placement.contains("require") {
             self.settings.placement = String::new();

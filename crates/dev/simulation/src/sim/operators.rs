@@ -117,6 +117,7 @@ impl World {
             Change::ExcludedDays(days) => settings.excluded_days.clone_from(days),
             Change::Limit(limit) => settings.cluster_concurrency = *limit,
             Change::Rate(max) => settings.starts = *max,
+            Change::Group(max) => settings.group = *max,
             Change::CancelOverlaps(on) => settings.cancel_overlaps = *on,
             Change::Queue(max) => settings.queue = *max,
             Change::Placement(rules) => settings.placement.clone_from(rules),
@@ -126,7 +127,16 @@ impl World {
 
     pub(crate) fn write_config(&mut self) -> bool {
         let text = product::document(&self.settings, &self.script.profile);
-        self.operate(&Txn::new().put(self.paths.config(), text))
+        let txn = Txn::new().put(self.paths.config(), text);
+        let Some((path, limits)) = product::group_limits(&self.settings) else {
+            return self.operate(&txn);
+        };
+        let txn = if self.model.read(&path).is_some() {
+            txn.put(path, limits)
+        } else {
+            txn.create(path, limits, Lifetime::Persistent)
+        };
+        self.operate(&txn)
     }
 
     // ---- leaving ----

@@ -131,6 +131,8 @@ fn profile(like_zookeeper: bool) -> Profile {
             ends_s: 0,
             cluster_concurrency: 0,
             starts: 0,
+            group: 0,
+            group_starts: 0,
             cancel_overlaps: false,
             queue: 0,
             placed: false,

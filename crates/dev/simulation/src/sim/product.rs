@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
-    CatchUp, Coordinator, DEFAULT_MAX_TIME_DIFF_SECONDS, Event, FireTime, Following, Identity,
-    JobConfig, JobName, Layout, Now, Overlap, RequestParameter, ServerIp, ServerTtl, StartRate,
-    encode_config,
+    CatchUp, Coordinator, DEFAULT_MAX_TIME_DIFF_SECONDS, Event, FireTime, Following, GroupLimits,
+    GroupName, GroupNode, Identity, JobConfig, JobName, Layout, Now, Overlap, RequestParameter,
+    ServerIp, ServerTtl, StartRate, encode_config, encode_group_limits,
 };
 use reg_center::{Limits, Node, NodePath, Op};
 use serde::Deserialize;
@@ -218,12 +218,29 @@ pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
         }
         .filter(|_| may_overlap);
         it.start_rate = Some(rate).filter(|rate| rate.max > 0 && settings.monitor);
+        let group = (settings.group > 0 && settings.monitor).then(group);
+        it.group = group.filter(|_| !profile.mixed_releases);
         it.placement = PlacementRules::parse(&settings.placement).expect("the rules are valid");
         if settings.server_ttl_s > 0 {
             it.server_ttl = ServerTtl::Enabled(settings.server_ttl_s);
         }
     });
     encode_config(&config)
+}
+
+fn group() -> GroupName {
+    GroupName::new("sims").expect("the constant is a valid group name")
+}
+
+/// Returns the node of the limits of the job's group, and its data. `None` without a group.
+pub(crate) fn group_limits(settings: &JobSettings) -> Option<(NodePath, String)> {
+    let rate = StartRate { max: settings.group_starts, period_seconds: START_PERIOD_SECONDS };
+    let limits = GroupLimits {
+        cluster_concurrency: Some(settings.group).filter(|max| *max > 0),
+        start_rate: Some(rate).filter(|rate| rate.max > 0),
+    };
+    limits.cluster_concurrency?;
+    Some((Layout::group_path(&group(), &GroupNode::Limits), encode_group_limits(&limits)))
 }
 
 /// Catch-up policy of jobs with catch-up.

@@ -120,6 +120,14 @@ pub struct JobSettings {
     /// does.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub starts: u32,
+    /// Maximum number of runs of the job's group at the same time; 0 is no group. No seed draws one:
+    /// a test does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub group: u32,
+    /// Maximum number of runs of the job's group that begin in a period; 0 is no limit. No seed
+    /// draws one: a test does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub group_starts: u32,
     /// True if fires cancel the run that they meet. No seed draws it: a test does.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cancel_overlaps: bool,
@@ -399,6 +407,8 @@ impl JobSettings {
             ends_s: 0,
             cluster_concurrency: 0,
             starts: 0,
+            group: 0,
+            group_starts: 0,
             cancel_overlaps: false,
             queue: 0,
             placed: false,

@@ -133,6 +133,9 @@ impl World {
         self.record_meta();
         self.observe_changes(vec![Change::Init, Change::Ready]);
         let document = product::document(&self.settings, &self.script.profile);
+        if let Some((path, limits)) = product::group_limits(&self.settings) {
+            self.operate(&Txn::new().create(path, limits, Lifetime::Persistent));
+        }
         let path = self.paths.config();
         self.operate(&Txn::new().create(path, document, Lifetime::Persistent));
         for index in 0..self.nodes.len() {

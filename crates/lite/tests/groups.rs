@@ -1,0 +1,131 @@
+//! Groups of jobs: limits that the runs of several jobs share.
+
+use crate::support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lite::{
+    GroupLimits, GroupName, JobBuilder, JobConfig, JobHandle, ShardingContext, StartRate, job_fn,
+};
+use tokio::sync::{Semaphore, mpsc};
+
+use support::{Cluster, Member, within};
+
+/// Runs of all jobs. Each reports its begin, and ends by a permit of the test.
+#[derive(Clone)]
+struct Work {
+    gate: Arc<Semaphore>,
+    running: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+    began: mpsc::UnboundedSender<String>,
+}
+
+impl Work {
+    fn new() -> (Self, mpsc::UnboundedReceiver<String>) {
+        let (began, begins) = mpsc::unbounded_channel();
+        let (gate, running, most) = (Arc::new(Semaphore::new(0)), Arc::default(), Arc::default());
+        (Self { gate, running, most, began }, begins)
+    }
+
+    async fn join(&self, member: &Member, config: JobConfig) -> JobHandle {
+        let work = self.clone();
+        let job = job_fn(move |context: ShardingContext| {
+            let work = work.clone();
+            let running = work.running.fetch_add(1, Ordering::SeqCst) + 1;
+            work.most.fetch_max(running, Ordering::SeqCst);
+            work.began.send(context.job_name().to_string()).unwrap();
+            async move {
+                let _over = Over(Arc::clone(&work.running));
+                work.gate.acquire().await?.forget();
+                Ok(())
+            }
+        });
+        let handle = member.scheduler.schedule(config, job).await.unwrap();
+        within("joining", handle.joined()).await.unwrap();
+        handle
+    }
+}
+
+/// Counts the end of a run, also if its future is dropped.
+struct Over(Arc<AtomicUsize>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn group() -> GroupName {
+    GroupName::new("db").unwrap()
+}
+
+/// Returns true if the group has this node.
+fn exists(cluster: &Cluster, node: &str) -> bool {
+    let path = format!("/job@-@groups/db/{node}");
+    cluster.everything().iter().any(|(found, _)| *found == path)
+}
+
+fn runs(max: u32) -> GroupLimits {
+    GroupLimits { cluster_concurrency: Some(max), start_rate: None }
+}
+
+fn grouped(name: &str, items: u32) -> JobConfig {
+    JobBuilder::new(name, items).failover(true).group("db").build().unwrap()
+}
+
+/// A job with one item does not wait for all items of a large job.
+#[tokio::test(start_paused = true)]
+async fn jobs_of_a_group_share_its_permits_in_turn() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.member(1), cluster.member(2));
+    one.scheduler.define_group(group(), runs(1)).await.unwrap();
+    let (work, mut begins) = Work::new();
+    let large = work.join(&one, grouped("large", 6)).await;
+    let small = work.join(&two, grouped("small", 1)).await;
+    large.trigger().await.unwrap();
+    let mut seen = vec![within("the first run", begins.recv()).await.unwrap()];
+    small.trigger().await.unwrap();
+    let waits = || exists(&cluster, "waiting/small");
+    cluster.until("job@-@groups", "the small job in the line", waits).await;
+    for _ in 0..6 {
+        work.gate.add_permits(1);
+        seen.push(within("the next run", begins.recv()).await.unwrap());
+    }
+    work.gate.add_permits(1);
+    let place = seen.iter().position(|job| job == "small").unwrap();
+    assert!(place <= 2, "{seen:?}");
+    assert_eq!(work.most.load(Ordering::SeqCst), 1);
+    let free = || !exists(&cluster, "permits/0");
+    cluster.until("job@-@groups", "the end of the runs", free).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn lost_instance_gives_the_permits_of_a_group_back() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.member(1), cluster.member(2));
+    one.scheduler.define_group(group(), runs(1)).await.unwrap();
+    let (work, mut begins) = Work::new();
+    let first = work.join(&one, grouped("first", 1)).await;
+    let second = work.join(&two, grouped("second", 1)).await;
+    first.trigger().await.unwrap();
+    assert_eq!(within("the first run", begins.recv()).await.unwrap(), "first");
+    second.trigger().await.unwrap();
+    let waits = || exists(&cluster, "waiting/second");
+    cluster.until("job@-@groups", "the second job in the line", waits).await;
+    one.scheduler.abort();
+    one.center.expire();
+    assert_eq!(within("the next run", begins.recv()).await.unwrap(), "second");
+    work.gate.add_permits(1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn definition_of_a_group_keeps_stored_limits() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.member(1), cluster.member(2));
+    let rate = GroupLimits { cluster_concurrency: None, start_rate: StartRate::parse("9 in 1m") };
+    assert_eq!(one.scheduler.define_group(group(), rate).await.unwrap(), rate);
+    assert_eq!(two.scheduler.define_group(group(), runs(3)).await.unwrap(), rate);
+    let error = two.scheduler.define_group(group(), runs(0)).await.unwrap_err().to_string();
+    assert!(error.contains("cluster_concurrency is 0"), "{error}");
+}
