@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use bytes::Bytes;
-use reg_center::{Expect, Lifetime, NodePath, Op, Txn, Version};
+use reg_center::{Expect, Lifetime, Node, NodePath, Op, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::plan::Step;
 use crate::protocol::trigger_record::TriggerRecord;
-use crate::wire::{self, Layout, NodeKind};
+use crate::wire::{self, GroupNode, Layout, NodeKind, RecordError};
 use crate::{
-    AuditLog, BackfillLog, FireTime, FormerConfigs, JobConfig, Ledger, RequestParameter, ServerIp,
-    ServerState,
+    AuditLog, BackfillLog, FireTime, FormerConfigs, GroupLimits, GroupName, JobConfig, Ledger,
+    RequestParameter, ServerIp, ServerState, Versioned,
 };
 
 /// One check or write of an operator action. Each becomes one operation of a transaction, in the
@@ -130,6 +130,41 @@ pub enum OperatorStep {
         /// Version of its node. `None` if it does not exist yet.
         expect: Option<Version>,
     },
+}
+
+impl Layout {
+    /// Returns the transaction that stores the limits of a group, with the log of audited changes.
+    /// The versions are those of the nodes; `None` if the node does not exist yet.
+    #[must_use]
+    pub fn change_group(
+        group: &GroupName,
+        (limits, expect): (GroupLimits, Option<Version>),
+        audit: Option<(AuditLog, Option<Version>)>,
+    ) -> Txn {
+        let set = |txn: Txn, node: GroupNode, data: String, expect: Option<Version>| {
+            let path = Self::group_path(group, &node);
+            txn.op(match expect {
+                Some(version) => {
+                    Op::Put { path, data: data.into(), expect: Expect::Version(version) }
+                }
+                None => Op::Create { path, data: data.into(), lifetime: Lifetime::Persistent },
+            })
+        };
+        let txn = set(Txn::new(), GroupNode::Limits, wire::encode_group_limits(&limits), expect);
+        match audit {
+            Some((log, expect)) => set(txn, GroupNode::Audit, wire::encode_audit(&log), expect),
+            None => txn,
+        }
+    }
+
+    /// Reads the last audited changes of a group.
+    ///
+    /// # Errors
+    /// The node has no valid log, or the log of a later version.
+    pub fn read_group_audit(node: &Node) -> Result<Versioned<AuditLog>, RecordError> {
+        let value = wire::decode_audit(&node.data)?;
+        Ok(Versioned { value, version: node.stat.version })
+    }
 }
 
 impl fmt::Display for OperatorStep {

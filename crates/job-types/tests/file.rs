@@ -970,3 +970,32 @@ fn check_programs_names_the_missing_program() {
                     /no/such/tool does not exist";
     assert_eq!(error, expected);
 }
+
+#[test]
+fn groups_of_a_file_have_their_limits() {
+    let jobs = "[[jobs]]\nname = 'a'\nsharding_total_count = 1\nstored = true\ngroup = 'db'\n";
+    let groups = "[[groups]]\nname = 'db'\ncluster_concurrency = 4\nstart_rate = '9 in 1m'\n";
+    let file = JobFile::from_toml(&format!("{groups}{jobs}")).unwrap();
+    let shown: Vec<_> = file.groups().iter().map(|(name, it)| format!("{name}: {it}")).collect();
+    assert_eq!(shown, ["db: at most 4 runs at once, at most 9 starts in 1m"]);
+    let group = file.jobs()[0].config().group.as_ref().map(ToString::to_string);
+    assert_eq!(group.as_deref(), Some("db"));
+    let rows = [
+        ("name = 'd/b'\ncluster_concurrency = 1", "line 2: name is \"d/b\"; valid is a name of"),
+        ("name = 'db'\ncluster_concurrency = 0", "line 3: cluster_concurrency is 0; valid is 1 to"),
+        ("name = 'db'\nstart_rate = 'often'", "line 3: start_rate is \"often\"; valid is a number"),
+        ("name = 'db'", "cluster_concurrency is missing; valid is 1 to 4294967295, unless"),
+        (
+            "name = 'db'\ncluster_concurrency = 1\n[[groups]]\nname = 'db'\ncluster_concurrency = 2",
+            "line 5: name is \"db\", which another group has; valid is a unique name",
+        ),
+        ("name = 'db'\ncluster_concurency = 1", "did you mean cluster_concurrency?"),
+    ];
+    for (group, expected) in rows {
+        let error = JobFile::from_toml(&format!("[[groups]]\n{group}\n{jobs}")).unwrap_err();
+        assert!(error.to_string().contains(expected), "{group}: {error}");
+    }
+    let wrong = jobs.replace("'db'", "'d/b'");
+    let error = JobFile::from_toml(&wrong).unwrap_err().to_string();
+    assert!(error.contains("group is \"d/b\"; valid is a name of at most 128 bytes"), "{error}");
+}

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff, Overlap, ServerTtl, StartRate};
+use coordination::{
+    CatchUp, GroupName, InvalidConfig, JobConfig, MaxTimeDiff, Overlap, ServerTtl, StartRate,
+};
 use jiff::SignedDuration;
 use sharding::{InvalidPlacement, PlacementRules};
 
@@ -13,6 +15,7 @@ const JITTER: &str = "none, or a duration of 1ms to 24h, such as 30s";
 const CLUSTER_CONCURRENCY: &str = "none, or a whole number from 1";
 const START_RATE: &str =
     "none, or a number of starts in a period, such as \"10 in 1m\": 1 to 1000 in 1s to 24h";
+const GROUP: &str = "none, or a name of at most 128 bytes without \"@-@\" and \"/\"";
 const CATCH_UP: &str =
     "none, or a number of fires within a duration of whole seconds, such as \"5 in 10m\"";
 
@@ -115,7 +118,7 @@ macro_rules! text {
     };
 }
 
-const FIELDS: [ConfigField; 27] = [
+const FIELDS: [ConfigField; 28] = [
     optional!(cron),
     optional!(time_zone),
     optional!(excluded_days),
@@ -172,6 +175,11 @@ const FIELDS: [ConfigField; 27] = [
         "start_rate",
         |config| config.start_rate.map(|rate| rate.to_string()).unwrap_or_default(),
         |config, text| set(&mut config.start_rate, start_rate(text)),
+    ),
+    text_field(
+        "group",
+        |config| config.group.as_ref().map(ToString::to_string).unwrap_or_default(),
+        |config, text| set(&mut config.group, group(text)),
     ),
     text_field(
         "catch_up",
@@ -247,6 +255,13 @@ fn start_rate(text: &str) -> Result<Option<StartRate>, &'static str> {
         return Ok(None);
     }
     StartRate::parse(text).map(Some).ok_or(START_RATE)
+}
+
+fn group(text: &str) -> Result<Option<GroupName>, &'static str> {
+    if matches!(text, "none" | "") {
+        return Ok(None);
+    }
+    GroupName::new(text).map(Some).map_err(|_| GROUP)
 }
 
 fn overlap(text: &str) -> Result<Option<Overlap>, &'static str> {
@@ -330,6 +345,7 @@ mod tests {
         full.cluster_concurrency = Some(4);
         full.start_rate = StartRate::parse("10 in 1m");
         full.overlap = Some(Overlap::Cancel);
+        full.group = GroupName::new("database").ok();
         full.placement = PlacementRules::parse("zones even # a\npin 0 a=b").unwrap();
         full.catch_up = Some(CatchUp { window_seconds: 60, max: 2 });
         (full.static_sharding, full.disabled, full.overwrite) = (true, true, true);

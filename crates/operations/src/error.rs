@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coordination::{InvalidConfig, InvalidName, JobName, NodeKind, RecordError};
+use coordination::{GroupName, InvalidConfig, InvalidName, JobName, NodeKind, RecordError};
 use reg_center::Revision;
 
 /// Error of an operator action. Unless [`is_unknown`](Self::is_unknown), or the job is already
@@ -59,6 +59,14 @@ pub enum Error {
         name: String,
         /// The names that exist.
         known: String,
+    },
+    /// The limits of a group of jobs could not be changed.
+    #[error("group {group}: {reason}")]
+    Group {
+        /// The group.
+        group: GroupName,
+        /// The reason.
+        reason: String,
     },
     /// A name is not valid.
     #[error(transparent)]

@@ -9,6 +9,7 @@ mod config_periods;
 mod doctor;
 mod error;
 mod fires;
+mod groups;
 mod held;
 mod item_list;
 mod live;
@@ -46,6 +47,7 @@ pub use error::{Error, Result};
 pub use fires::{
     Exclusion, FireNeed, MAX_FIRES, delay_description, exclusion_at, fire_need, next_fires,
 };
+pub use groups::{GroupChange, GroupSnapshot, permit_holders};
 pub use item_list::{item_ranges, parse_items};
 pub use live::{Freshness, JobLine, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;

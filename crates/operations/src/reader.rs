@@ -144,21 +144,31 @@ impl Reader {
         if found.is_none() {
             return Err(Error::NoSuchJob { job: job.clone() });
         }
-        let nodes = self.within(&act, self.nodes(job, &root)).await??;
+        let nodes = self.within(&act, self.nodes(&format!("job {job}"), &root)).await??;
         if nodes.is_empty() {
             return Err(Error::NoSuchJob { job: job.clone() });
         }
         Ok(JobSnapshot::of_nodes(job, nodes))
     }
 
-    async fn nodes(&self, job: &JobName, root: &NodePath) -> Result<Vec<Node>> {
+    /// Reads the nodes at and below a node as of one moment, which is not before the call. Empty if
+    /// there are none.
+    pub(crate) async fn tree(&self, what: &str, root: &NodePath) -> Result<Vec<Node>> {
+        let act = format!("reading {what}");
+        self.retrying(&act, || self.registry.sync()).await?;
+        // A plain read reports an error at once, while a feed would only wait.
+        self.retrying(&act, || self.registry.read(root)).await?;
+        self.within(&act, self.nodes(what, root)).await?
+    }
+
+    async fn nodes(&self, what: &str, root: &NodePath) -> Result<Vec<Node>> {
         let mut feed = self.registry.watch(root);
-        let too_much = |max| Error::TooMuch { what: format!("job {job}"), max };
+        let too_much = |max| Error::TooMuch { what: what.to_owned(), max };
         let (mut nodes, mut bytes) = (Vec::new(), 0);
         loop {
             match feed.next().await {
                 None => {
-                    return Err(Error::registry(format!("reading job {job}"))(
+                    return Err(Error::registry(format!("reading {what}"))(
                         reg_center::Error::Closed,
                     ));
                 }

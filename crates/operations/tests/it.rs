@@ -7,6 +7,7 @@ mod backfill;
 mod cancel;
 mod configure;
 mod doctor;
+mod groups;
 mod job_action;
 mod live;
 mod operate;

@@ -9,7 +9,8 @@ use super::JobView;
 use super::apply::{is_newer, readable};
 use crate::wire::{self, GroupNode, NodeKind};
 use crate::{
-    FireTime, GroupLimits, GroupName, JobName, PermitHolder, StartLog, StartRate, Versioned,
+    FireTime, GroupLimits, GroupName, JobName, MaxTimeDiff, PermitHolder, StartLog, StartRate,
+    Versioned,
 };
 
 /// A permit of a group that a run has.
@@ -108,6 +109,16 @@ impl GroupView {
         let ahead = others().filter(|(_, place)| own.is_none_or(|own| place.since < own));
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         (count(others().count()), count(ahead.count()))
+    }
+
+    /// Returns the rate and the time, in milliseconds since 1970 UTC, at which the next run may
+    /// begin, if the group has reached its rate. `now_ms` is the present time.
+    #[must_use]
+    pub fn starts_again_at(&self, now_ms: i64) -> Option<(StartRate, i64)> {
+        let rate = self.limits()?.start_rate?;
+        let horizon_ms = MaxTimeDiff::Default.horizon_ms(now_ms);
+        let free_at = self.starts()?.counting(rate, now_ms, horizon_ms).free_at(rate)?;
+        Some((rate, free_at))
     }
 
     /// Returns the last starts.

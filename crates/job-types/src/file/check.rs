@@ -5,12 +5,15 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use lite::{InvalidConfig, JobBuilder, JobConfig, Overlap, RetryPolicy, ServerTtl, StartRate};
+use lite::{
+    GroupLimits, GroupName, InvalidConfig, JobBuilder, JobConfig, Overlap, RetryPolicy, ServerTtl,
+    StartRate,
+};
 
 use super::Reads;
 use super::declared::{DeclaredJob, Lines, Work};
 use super::handlers::handlers;
-use super::model::{AllowDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
+use super::model::{AllowDoc, GroupDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
 #[cfg(feature = "http")]
 use super::request;
 use crate::{Allow, Invalid, Script, ScriptContext, SecretError, SecretText, StoredJob};
@@ -20,6 +23,26 @@ pub(super) fn allow(doc: AllowDoc) -> Result<Allow, Invalid> {
     let hosts = doc.hosts.iter().try_fold(commands, |allow, host| allow.host(host))?;
     let hosts = doc.alert_hosts.iter().try_fold(hosts, |allow, host| allow.alert_host(host))?;
     doc.secrets.iter().try_fold(hosts, |allow, secret| allow.secret(secret))
+}
+
+/// Returns a group and its limits.
+pub(super) fn group(doc: &GroupDoc) -> Result<(GroupName, GroupLimits), Invalid> {
+    let name = GroupName::new(&doc.name).map_err(|error| {
+        let valid = format!("{} ({error})", GroupName::VALID);
+        Invalid::new("name", format!("{:?}", doc.name), valid)
+    })?;
+    let rate = |text: &String| {
+        let invalid = || Invalid::new("start_rate", format!("{text:?}"), StartRate::VALID);
+        StartRate::parse(text).ok_or_else(invalid)
+    };
+    let start_rate = doc.start_rate.as_ref().map(rate).transpose()?;
+    let limits = GroupLimits { cluster_concurrency: doc.cluster_concurrency, start_rate };
+    limits.check().map_err(invalid)?;
+    if limits.is_none() {
+        let valid = "1 to 4294967295, unless the group has a start_rate";
+        return Err(Invalid::new("cluster_concurrency", "missing", valid));
+    }
+    Ok((name, limits))
 }
 
 pub(super) fn job(
@@ -191,6 +214,9 @@ fn config(doc: &JobDoc, reads: Reads<'_>) -> Result<JobConfig, Invalid> {
             .start_rate(StartRate::parse(rate).ok_or_else(|| {
                 Invalid::new("start_rate", format!("{rate:?}"), StartRate::VALID)
             })?);
+    }
+    if let Some(group) = &doc.group {
+        job = job.group(group);
     }
     if let Some(overlap) = &doc.overlap {
         job = job.overlap(

@@ -44,6 +44,7 @@ pub fn entry_of(config: &JobConfig) -> String {
     }
     let rate = config.start_rate.map(|rate| rate.to_string());
     entry.text("start_rate", rate.as_deref());
+    entry.text("group", config.group.as_ref().map(|group| group.as_str()));
     let overlap = config.overlap.map(|overlap| overlap.to_string());
     entry.text("overlap", overlap.as_deref());
     let jitter = config.jitter_ms.map(|bound| format!("{bound}ms"));
@@ -154,6 +155,7 @@ mod tests {
             .jitter(Duration::from_millis(1_500))
             .cluster_concurrency(2)
             .start_rate(StartRate { max: 10, period_seconds: 60 })
+            .group("database")
             .sharding_item_parameters("0=Beijing,1=Shanghai")
             .job_parameter("a\tb\u{7f}")
             .failover(true)

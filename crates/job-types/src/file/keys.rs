@@ -14,12 +14,16 @@ const FROM_1: &str = "a whole number from 1 to 4294967295";
 const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
 
 /// Keys by their paths, without the indices of list elements, with the valid values of each.
-pub(super) const KEYS: [(&str, &str); 90] = [
+pub(super) const KEYS: [(&str, &str); 95] = [
     ("allow", "a table with commands, hosts, alert_hosts and secrets"),
     ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
     ("allow.commands", "a list of lists of words, such as [[\"/opt/report.sh\", \"--daily\"]]"),
     ("allow.hosts", "a list such as [\"https://api.example.com\"]"),
     ("allow.secrets", "a list such as [\"${env:WEBHOOK} for https://hooks.slack.com\"]"),
+    ("groups", "a list of groups of jobs: a line [[groups]] before each"),
+    ("groups.cluster_concurrency", "1 to 4294967295, or no such key: no limit"),
+    ("groups.name", "a text of 1 to 128 bytes in quotes, such as \"database\""),
+    ("groups.start_rate", "starts in a period in quotes, such as \"10 in 1m\""),
     ("jobs", "a list of jobs: a line [[jobs]] before each"),
     ("jobs.catch_up", "a table such as { window = \"1h\", max = 3 }"),
     ("jobs.catch_up.max", FROM_1),
@@ -56,6 +60,7 @@ pub(super) const KEYS: [(&str, &str); 90] = [
     ("jobs.excluded_times", "times in quotes, such as \"22:00..06:00 # backup\""),
     ("jobs.excluded_times_file", "a path in quotes, such as \"holidays.ics\""),
     ("jobs.failover", FLAG),
+    ("jobs.group", "the name of a group in quotes, such as \"database\""),
     ("jobs.http", "a table such as { url = \"https://api.example.com/run\", method = \"POST\" }"),
     ("jobs.http.body", TEXT),
     ("jobs.http.connect_timeout", A_TIME),
@@ -172,6 +177,7 @@ mod tests {
         let text = match path {
             "" => "no_such_key = 1".to_owned(),
             "allow" => "[allow]\nno_such_key = 1".to_owned(),
+            "groups" => "[[groups]]\nname = 'g'\nno_such_key = 1".to_owned(),
             "jobs" => format!("{job}no_such_key = 1"),
             "jobs.error_handlers" => {
                 format!("{job}[[jobs.error_handlers]]\nkind = 'log'\nno_such_key = 1")
@@ -193,6 +199,7 @@ mod tests {
         let tables = [
             "",
             "allow",
+            "groups",
             "jobs",
             "jobs.catch_up",
             "jobs.error_handlers",

@@ -20,7 +20,8 @@ use std::path::Path;
 
 use crate::{Allow, Invalid, ScriptLauncher};
 use error::{describe, steps};
-use model::FileDoc;
+use lite::{GroupLimits, GroupName};
+use model::{FileDoc, GroupDoc};
 use search::{Found, read_all};
 use serde::Deserialize as _;
 use tree::{Node, Step};
@@ -73,7 +74,14 @@ pub use several::{DuplicateJob, declared_configs};
 /// - `error_handlers`: a list, see below. Without it the job has the handler of its stored
 ///   configuration, or else the log.
 ///
+/// - `group`: the name of a group of jobs that share limits.
+///
 /// Each job has exactly one of `script`, `http` and `stored`.
+///
+/// # Groups
+/// Each table `groups` has the `name` of a group of jobs, and `cluster_concurrency`, `start_rate`
+/// or both. `ejob worker` stores them if the group has no limits yet. Other programs pass them to
+/// [`Scheduler::define_group`](lite::Scheduler::define_group): [`groups`](JobFile::groups).
 ///
 /// # Permissions and secrets
 /// The table `allow` has the lists `commands` (each command is a list of words), `hosts`,
@@ -151,6 +159,7 @@ pub use several::{DuplicateJob, declared_configs};
 pub struct JobFile {
     registry: Option<String>,
     allow: Allow,
+    groups: Vec<(GroupName, GroupLimits)>,
     jobs: Vec<DeclaredJob>,
 }
 
@@ -200,6 +209,26 @@ pub trait FileChecks {
     fn job(&self, _job: &DeclaredJob) -> Result<(), Invalid> {
         Ok(())
     }
+}
+
+/// Returns the groups of a file with their limits.
+fn groups_of(docs: &[GroupDoc], tree: &Node) -> Result<Vec<(GroupName, GroupLimits)>, Found> {
+    let mut groups: Vec<(GroupName, GroupLimits)> = Vec::new();
+    for (n, doc) in docs.iter().enumerate() {
+        let in_group = |invalid| {
+            let start = [Step::Key("groups".to_owned()), Step::Index(n)];
+            let path = [&start[..], &steps(&invalid)].concat();
+            let line = tree.line_of(&path);
+            Found { path, error: Box::new(JobFileError::File { line, invalid }) }
+        };
+        let group = check::group(doc).map_err(in_group)?;
+        if groups.iter().any(|(name, _)| *name == group.0) {
+            let found = format!("{:?}, which another group has", doc.name);
+            return Err(in_group(Invalid::new("name", found, "a unique name")));
+        }
+        groups.push(group);
+    }
+    Ok(groups)
 }
 
 struct NoChecks;
@@ -286,7 +315,7 @@ impl JobFile {
 
     /// Reads a tree up to its first mistake.
     fn of(tree: &Node, given: &Given<'_>) -> Result<Self, Found> {
-        let FileDoc { registry, allow, jobs } =
+        let FileDoc { registry, allow, groups, jobs } =
             FileDoc::deserialize(tree).map_err(|mistake| describe(tree, &mistake))?;
         let in_file = |invalid| {
             let path = steps(&invalid);
@@ -306,6 +335,7 @@ impl JobFile {
         if jobs.is_empty() {
             return Err(in_file(Invalid::new("jobs", "empty", "at least one job")));
         }
+        let groups = groups_of(&groups, tree)?;
         let mut names = BTreeMap::new();
         let mut declared = Vec::new();
         for (n, job) in jobs.into_iter().enumerate() {
@@ -326,7 +356,13 @@ impl JobFile {
             given.checks.job(&job).map_err(in_job)?;
             declared.push(job);
         }
-        Ok(Self { registry, allow, jobs: declared })
+        Ok(Self { registry, allow, groups, jobs: declared })
+    }
+
+    /// Returns the groups of jobs with their limits, in the order of the file.
+    #[must_use]
+    pub fn groups(&self) -> &[(GroupName, GroupLimits)] {
+        &self.groups
     }
 
     /// Checks the programs of all scripts, as

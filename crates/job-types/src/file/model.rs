@@ -15,7 +15,17 @@ pub(super) struct FileDoc {
     #[serde(default)]
     pub(super) allow: AllowDoc,
     #[serde(default)]
+    pub(super) groups: Vec<GroupDoc>,
+    #[serde(default)]
     pub(super) jobs: Vec<JobDoc>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GroupDoc {
+    pub(super) name: String,
+    pub(super) cluster_concurrency: Option<u32>,
+    pub(super) start_rate: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -58,6 +68,7 @@ pub(super) struct JobDoc {
     pub(super) server_ttl: Option<String>,
     pub(super) cluster_concurrency: Option<u32>,
     pub(super) start_rate: Option<String>,
+    pub(super) group: Option<String>,
     pub(super) strategy: Option<String>,
     pub(super) placement: Option<String>,
     pub(super) description: Option<String>,

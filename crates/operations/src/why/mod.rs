@@ -2,7 +2,9 @@
 
 mod reason;
 
-use coordination::{ConfigState, FireTime, Ledger, LedgerState, NodeKind, server_of};
+use coordination::{
+    ConfigState, FireTime, GroupView, Ledger, LedgerState, NodeKind, PermitHolder, server_of,
+};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
@@ -11,7 +13,7 @@ use crate::audit_targets::item_target;
 use crate::doctor::future_fires;
 use crate::held::{self, LiveServers, last_change};
 use crate::statistics::{failing_items, item_brief};
-use crate::{FireNeed, JobSnapshot, exclusion_at, fire_need};
+use crate::{FireNeed, GroupSnapshot, JobSnapshot, exclusion_at, fire_need};
 
 pub use reason::WhyNot;
 
@@ -47,6 +49,7 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     let waits = reasons.iter().any(|why| matches!(why, WhyNot::Late { runs: false, .. }));
     reasons.extend(waits_for_permit(job).filter(|_| waits));
     reasons.extend(waits_for_rate(job, now).filter(|_| waits));
+    reasons.extend(waits_for_group(job, now).filter(|_| waits));
     reasons.extend(full_queues(job));
     reasons
         .extend(job.view().instances().filter_map(|id| waits_for_place(job, id)).take(MAX_ITEMS));
@@ -255,6 +258,31 @@ fn waits_for_rate(job: &JobSnapshot, now: Timestamp) -> Option<WhyNot> {
     Some(WhyNot::WaitsForRate { rate: rate.to_string(), at_ms })
 }
 
+/// Returns the reason if runs of the job wait for its group, if the group was read.
+fn waits_for_group(job: &JobSnapshot, now: Timestamp) -> Option<WhyNot> {
+    let name = job.config()?.group.as_ref()?;
+    let view =
+        job.group().map(GroupSnapshot::view).filter(|view: &&GroupView| view.name() == name)?;
+    let group = name.to_string();
+    let Some(limits) = view.limits() else { return Some(WhyNot::UnreadableGroup { group }) };
+    let taken = u32::try_from(view.permits().len()).unwrap_or(u32::MAX);
+    if let Some(limit) = limits.cluster_concurrency.filter(|limit| taken >= *limit) {
+        let holders = view.permits().filter_map(|(_, permit)| permit.holder.as_ref());
+        let held = holders.take(MAX_ITEMS).map(|run| {
+            let PermitHolder { job, item, holder, .. } = run;
+            format!("{job} item {item} on {holder}")
+        });
+        return Some(WhyNot::WaitsForGroup { group, limit, held: held.collect(), taken });
+    }
+    if let Some((rate, at_ms)) = view.starts_again_at(now.as_millisecond()) {
+        return Some(WhyNot::WaitsForGroupRate { group, rate: rate.to_string(), at_ms });
+    }
+    let line = view.line();
+    let ahead = line.iter().map(|(other, _)| *other).take_while(|other| *other != job.job());
+    let ahead: Vec<_> = ahead.take(MAX_ITEMS).map(ToString::to_string).collect();
+    (!limits.is_none() && !ahead.is_empty()).then_some(WhyNot::WaitsInLine { group, ahead })
+}
+
 /// Returns the reason if fires are queued behind the run of an item.
 fn queued(job: &JobSnapshot, record: &Ledger) -> Option<WhyNot> {
     let limit = job.config()?.queue_limit()?;
@@ -331,6 +359,7 @@ fn of_item(job: &JobSnapshot, item: ShardingItem, now: Timestamp) -> Vec<WhyNot>
     let may_begin = record.is_some_and(|record| record.running().is_none());
     reasons.extend(waits_for_permit(job).filter(|_| may_begin));
     reasons.extend(waits_for_rate(job, now).filter(|_| may_begin));
+    reasons.extend(waits_for_group(job, now).filter(|_| may_begin));
     reasons.extend(record.and_then(|record| queued(job, record)));
     if let Some(request) = record.and_then(Ledger::cancels) {
         let (by, why) = (request.by().to_owned(), request.why().to_owned());

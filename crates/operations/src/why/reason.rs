@@ -115,6 +115,38 @@ pub enum WhyNot {
         /// Number of permits that runs have; above the limit after it was lowered.
         taken: u32,
     },
+    /// Runs wait for a permit of the job's group: it has reached its limit of runs at the same time.
+    WaitsForGroup {
+        /// The group.
+        group: String,
+        /// The limit, `cluster_concurrency` of the group.
+        limit: u32,
+        /// Runs that have the permits: job, item and instance of each, at most eight.
+        held: Vec<String>,
+        /// Number of permits that runs have; above the limit after it was lowered.
+        taken: u32,
+    },
+    /// Runs wait for other jobs of the group, which have waited for longer.
+    WaitsInLine {
+        /// The group.
+        group: String,
+        /// The jobs that come first, at most eight.
+        ahead: Vec<String>,
+    },
+    /// Runs wait because the job's group has reached its start rate.
+    WaitsForGroupRate {
+        /// The group.
+        group: String,
+        /// The rate, such as `10 in 1m`.
+        rate: String,
+        /// Time at which the next run may begin, in milliseconds since 1970 UTC.
+        at_ms: i64,
+    },
+    /// No run of the group begins, because its limits cannot be read.
+    UnreadableGroup {
+        /// The group.
+        group: String,
+    },
     /// Fires are queued behind the run of the item, each for a run of its own.
     Queued {
         /// Number of queued fires.
@@ -296,6 +328,10 @@ impl WhyNot {
             | Self::WaitsForPlace { .. }
             | Self::WaitsForPermit { .. }
             | Self::WaitsForRate { .. }
+            | Self::WaitsForGroup { .. }
+            | Self::WaitsInLine { .. }
+            | Self::WaitsForGroupRate { .. }
+            | Self::UnreadableGroup { .. }
             | Self::Queued { .. }
             | Self::FullQueues { .. }
             | Self::Cancelled { .. }
@@ -366,6 +402,29 @@ impl fmt::Display for WhyNot {
                 "the job has reached its start rate ({rate}, start_rate); the next run may begin \
                  at {}",
                 moment(*at_ms)
+            ),
+            Self::WaitsForGroup { group, limit, held, taken } => {
+                let more = if held.len() < *taken as usize { ", …" } else { "" };
+                write!(
+                    f,
+                    "waits for a permit of the group {group} ({taken} of {limit} are taken): \
+                     {}{more}",
+                    held.join("; ")
+                )
+            }
+            Self::WaitsInLine { group, ahead } => {
+                write!(f, "waits in the line of the group {group}, behind {}", ahead.join(", "))
+            }
+            Self::WaitsForGroupRate { group, rate, at_ms } => write!(
+                f,
+                "the group {group} has reached its start rate ({rate}); the next run may begin at \
+                 {}",
+                moment(*at_ms)
+            ),
+            Self::UnreadableGroup { group } => write!(
+                f,
+                "the limits of the group {group} cannot be read, so that no run of its jobs \
+                 begins; set them again by ejob group set"
             ),
             Self::Queued { waiting, limit, first_ms } => queued(f, *waiting, *limit, *first_ms),
             Self::FullQueues { items, limit } => write!(

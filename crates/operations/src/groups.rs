@@ -1,0 +1,222 @@
+//! Groups of jobs: their limits, the permits of their runs, and the jobs that wait.
+
+use coordination::{
+    AuditLog, AuditRecord, GroupLimits, GroupName, GroupNode, GroupView, JobName, Layout, Versioned,
+};
+use reg_center::{Node, NodePath, TxnOutcome};
+
+use crate::operations::{ATTEMPTS, unique_id};
+use crate::{By, Error, Operations, Result};
+
+/// A group of jobs as of one moment.
+#[derive(Clone, Debug)]
+pub struct GroupSnapshot {
+    view: GroupView,
+    audit: Result<Option<Versioned<AuditLog>>, String>,
+}
+
+impl GroupSnapshot {
+    /// Builds a snapshot from the nodes of a group. A node that cannot be read counts as absent,
+    /// except for the limits: without them, [`GroupView::limits`] is `None`.
+    #[must_use]
+    pub fn of_nodes(group: GroupName, nodes: &[Node]) -> Self {
+        let mut snapshot = Self { view: GroupView::new(group.clone()), audit: Ok(None) };
+        for node in nodes {
+            match Layout::parse_group(&node.path) {
+                Some((of, GroupNode::Audit)) if of == group => {
+                    let read = Layout::read_group_audit(node);
+                    snapshot.audit = read.map(Some).map_err(|error| error.to_string());
+                }
+                Some((of, kind)) if of == group => drop(snapshot.view.put(kind, node)),
+                Some(_) | None => {}
+            }
+        }
+        snapshot
+    }
+
+    /// Returns the limits, the permits and the line of the group.
+    #[must_use]
+    pub fn view(&self) -> &GroupView {
+        &self.view
+    }
+
+    /// Returns the last audited changes of the limits, oldest first.
+    pub fn audit(&self) -> impl DoubleEndedIterator<Item = &AuditRecord> {
+        let log = self.audit.as_ref().ok().and_then(Option::as_ref);
+        log.into_iter().flat_map(|log| log.value.records())
+    }
+
+    /// Returns true if the group has limits, permits, waiting jobs or a node that cannot be read.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        let is_limited = self.view.limits() != Some(GroupLimits::NONE);
+        is_limited || self.view.permits().len() > 0 || !self.view.line().is_empty()
+    }
+
+    fn has_recorded(&self, id: &str) -> bool {
+        self.audit().any(|record| record.id == id)
+    }
+}
+
+/// A change of the limits of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GroupChange {
+    /// The group.
+    pub group: GroupName,
+    /// The limits before the change; `None` if they could not be read.
+    pub before: Option<GroupLimits>,
+    /// The limits after the change.
+    pub after: GroupLimits,
+    /// The audit record. `None` if the limits were as wanted, so that nothing was written.
+    pub record: Option<AuditRecord>,
+}
+
+impl Operations {
+    /// Reads a group. A group without nodes has no limits.
+    ///
+    /// # Errors
+    /// [`Error::TooMuch`], [`Error::Deadline`], or a registry error.
+    pub async fn group(&self, group: &GroupName) -> Result<GroupSnapshot> {
+        let root = Layout::group_root(group);
+        let nodes = self.reader.tree(&format!("group {group}"), &root).await?;
+        Ok(GroupSnapshot::of_nodes(group.clone(), &nodes))
+    }
+
+    /// Reads the groups that have nodes, in the order of their names.
+    ///
+    /// # Errors
+    /// [`Error::TooMuch`], [`Error::Deadline`], or a registry error.
+    pub async fn groups(&self) -> Result<Vec<GroupSnapshot>> {
+        let nodes = self.reader.tree("the groups", &Layout::groups_root()).await?;
+        let root = Layout::groups_root();
+        let name = |path: &NodePath| {
+            let below = path.below(&root)?;
+            GroupName::new(below.split('/').next().unwrap_or_default()).ok()
+        };
+        let mut names: Vec<_> = nodes.iter().filter_map(|node| name(&node.path)).collect();
+        names.sort();
+        names.dedup();
+        Ok(names.into_iter().map(|name| GroupSnapshot::of_nodes(name, &nodes)).collect())
+    }
+
+    /// Returns the snapshot of a job with that of its group, so that
+    /// [`why_not_running`](crate::why_not_running) explains waits for the group.
+    ///
+    /// # Errors
+    /// As [`group`](Self::group).
+    pub async fn with_group(&self, job: crate::JobSnapshot) -> Result<crate::JobSnapshot> {
+        let group = job.config().and_then(|config| config.group.clone());
+        match group {
+            Some(group) => {
+                let read = self.group(&group).await?;
+                Ok(job.in_group(read))
+            }
+            None => Ok(job),
+        }
+    }
+
+    /// Replaces the limits of a group. [`GroupLimits::NONE`] removes them: the jobs of the group are
+    /// not limited then.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if a limit is not valid, [`Error::Group`] if the log of changes
+    /// cannot be read, if the limits change all the time, or if the outcome is unknown, or a
+    /// registry error.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the limits may have been stored.
+    pub async fn set_group(
+        &self,
+        group: &GroupName,
+        limits: GroupLimits,
+        by: &By,
+    ) -> Result<GroupChange> {
+        limits.check()?;
+        let id = unique_id(self.now());
+        let mut sent = None;
+        for _ in 0..ATTEMPTS {
+            let found = self.group(group).await?;
+            if let Some(change) = sent.take_if(|_: &mut GroupChange| found.has_recorded(&id)) {
+                return Ok(change);
+            }
+            let before = found.view.limits();
+            let mut change =
+                GroupChange { group: group.clone(), before, after: limits, record: None };
+            if before == Some(limits) {
+                return Ok(change);
+            }
+            let record = self.record_of(&id, &change, by);
+            change.record = Some(record.clone());
+            let audit = self.stores_audit().then(|| audited(&found, record)).transpose()?;
+            let expect = found.view.limits_version();
+            let txn = Layout::change_group(group, (limits, expect), audit).labelled("operator");
+            match self.commit(txn).await {
+                Ok(TxnOutcome::Committed(_)) => {
+                    trace(&change);
+                    return Ok(change);
+                }
+                Ok(TxnOutcome::Conflict(_)) => {}
+                // Only this change writes the record with this id, so the next read shows whether
+                // the transaction committed.
+                Err(error) if error.is_unknown() && self.stores_audit() => sent = Some(change),
+                Err(error) => {
+                    return Err(Error::registry(format!("changing group {group}"))(error));
+                }
+            }
+        }
+        let reason = match sent {
+            None => format!("it changed during each of {ATTEMPTS} attempts; try again"),
+            Some(_) => "it is not known whether the limits were stored; read the group".to_owned(),
+        };
+        Err(Error::Group { group: group.clone(), reason })
+    }
+
+    fn record_of(&self, id: &str, change: &GroupChange, by: &By) -> AuditRecord {
+        let act = if change.after.is_none() { "remove group" } else { "set group" };
+        let before = change.before.map_or("unreadable".to_owned(), |limits| limits.to_string());
+        AuditRecord {
+            id: id.to_owned(),
+            at_ms: self.now().as_millisecond(),
+            who: by.who().to_owned(),
+            why: by.why().to_owned(),
+            act: act.to_owned(),
+            target: AuditRecord::text(change.group.as_str()),
+            what: AuditRecord::text(&format!("{before} -> {}", change.after)),
+        }
+    }
+}
+
+fn audited(
+    found: &GroupSnapshot,
+    record: AuditRecord,
+) -> Result<(AuditLog, Option<reg_center::Version>)> {
+    let failed = |reason: &String| {
+        let reason = format!("its log of changes cannot be read: {reason}");
+        Error::Group { group: found.view.name().clone(), reason }
+    };
+    let known = found.audit.as_ref().map_err(failed)?;
+    let expect = known.as_ref().map(|log| log.version);
+    let mut log = known.as_ref().map(|log| log.value.clone()).unwrap_or_default();
+    log.push(record);
+    Ok((log, expect))
+}
+
+fn trace(change: &GroupChange) {
+    let Some(AuditRecord { id, who, why, act, what, .. }) = &change.record else { return };
+    tracing::info!(group = %change.group, act, what, who, why, id, "an operator changed a group");
+}
+
+/// Returns the jobs of a group that hold permits, with their numbers, as a text.
+#[must_use]
+pub fn permit_holders(view: &GroupView) -> Vec<(JobName, u32)> {
+    let mut counts: Vec<(JobName, u32)> = Vec::new();
+    for holder in view.permits().filter_map(|(_, permit)| permit.holder.as_ref()) {
+        match counts.iter_mut().find(|(job, _)| *job == holder.job) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((holder.job.clone(), 1)),
+        }
+    }
+    counts.sort();
+    counts
+}
