@@ -321,6 +321,15 @@ mod tests {
         );
     }
 
+    /// The leader leaves lost runs of such a job to the takeover, which takes a permit.
+    #[test]
+    fn sweep_starts_no_run_of_a_job_in_a_group() {
+        let lost = || Scene::cluster(1, 1).ledger(0, running_by(2));
+        let starts = |scene: Scene| scene.wants(Duty::Sweep).contains("create sharding/0/running");
+        assert!(starts(lost()), "without a group the leader takes the run over at once");
+        assert!(!starts(lost().in_group(runs(5))));
+    }
+
     #[test]
     fn end_of_run_returns_its_permit_to_the_group() {
         let permit = GroupPermit { group: group(), number: 4 };

@@ -3158,6 +3158,93 @@ pub const MUTANTS: &[Row] = &[
             "fire_that_meets_a_full_queue_is_skipped_with_that_reason",
         )),
     },
+    Row {
+        mutant: M::GroupPermitKept,
+        properties: &["S23", "L7"],
+        story: "each run uses a permit of the group up, until no job of it runs any more",
+        watcher: ByStory(test_in(
+            "src/duty/group.rs",
+            "duty::group::tests::end_of_run_returns_its_permit_to_the_group",
+        )),
+    },
+    Row {
+        mutant: M::GroupRunsUncounted,
+        properties: &["S23"],
+        story: "more runs begin than the limits of the group",
+        watcher: ByStory(test_in(
+            "src/duty/group.rs",
+            "duty::group::tests::claims_take_permits_of_the_group_and_the_job_waits_in_line",
+        )),
+    },
+    Row {
+        mutant: M::GroupLimitsUnchecked,
+        properties: &["S23"],
+        story: "a run begins under limits that were lowered",
+        watcher: ByStory(test_in(
+            "src/duty/group.rs",
+            "duty::group::tests::claim_conflicts_when_limits_changed",
+        )),
+    },
+    Row {
+        mutant: M::GroupStartsUnrecorded,
+        properties: &["S23"],
+        story: "no job counts the runs that began",
+        watcher: ByStory(test_in(
+            "src/duty/group.rs",
+            "duty::group::tests::starts_of_the_group_are_counted",
+        )),
+    },
+    Row {
+        mutant: M::NewerGroupStartsReplaced,
+        properties: &["S23"],
+        story: "the starts that a later version counted are lost",
+        watcher: ByStory(test_in("tests/groups.rs", "starts_of_a_later_version_are_not_replaced")),
+    },
+    Row {
+        mutant: M::GroupStartsNotAwaited,
+        properties: &["L0"],
+        story: "an item waits although the rate of the group allows its run",
+        watcher: ByStory(test_in(
+            "tests/groups.rs",
+            "waiting_items_begin_when_earliest_start_of_the_group_expires",
+        )),
+    },
+    Row {
+        mutant: M::GroupedTakenAtOnce,
+        properties: &["S23"],
+        story: "the run that the leader takes over has no permit of the group",
+        watcher: ByStory(test_in(
+            "src/duty/group.rs",
+            "duty::group::tests::sweep_starts_no_run_of_a_job_in_a_group",
+        )),
+    },
+    Row {
+        mutant: M::UnknownGroupUnlimited,
+        properties: &["S23"],
+        story: "limits that are not known yet count as none",
+        watcher: ByStory(test_in(
+            "src/duty/group.rs",
+            "duty::group::tests::runs_wait_while_the_group_is_unknown",
+        )),
+    },
+    Row {
+        mutant: M::LineIgnored,
+        properties: &["L0"],
+        story: "a job with many fires starves the other jobs of its group",
+        watcher: ByStory(test_in(
+            "src/duty/group.rs",
+            "duty::group::tests::free_permits_are_dealt_along_the_line",
+        )),
+    },
+    Row {
+        mutant: M::LineKept,
+        properties: &["L0", "L7"],
+        story: "the part of a paused job stays free, and the other jobs wait for it",
+        watcher: ByStory(test_in(
+            "src/duty/group.rs",
+            "duty::group::tests::job_leaves_the_line_when_no_run_waits",
+        )),
+    },
 ];
 
 /// Returns a test by its file and its name.

@@ -4,10 +4,10 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"            out.push(Command::Follow(self.layout.scope(self.view.followed())));
+        from: r#"            out.push(Command::Follow(self.scope_of_view()));
 "#,
         to: r#"            if !mutant::is(Mutant::MissedChangeKept) {
-                out.push(Command::Follow(self.layout.scope(self.view.followed())));
+                out.push(Command::Follow(self.scope_of_view()));
             }
 "#,
     },

@@ -4,12 +4,13 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        let (_, at_ms) = self.view.starts_again_at(present_ms)?;
+        from: r#"        let of_job = self.view.starts_again_at(present_ms);
+        let of_group = self.view.group_starts_again_at(present_ms);
 "#,
-        to: r#"        let (_, at_ms) = self.view.starts_again_at(present_ms)?;
-        if mutant::is(Mutant::StartsNotAwaited) {
-            return None;
-        }
+        to: r#"        let of_job = self.view.starts_again_at(present_ms);
+        let of_job = of_job.filter(|_| !mutant::is(Mutant::StartsNotAwaited));
+        let of_group = self.view.group_starts_again_at(present_ms);
+        let of_group = of_group.filter(|_| !mutant::is(Mutant::GroupStartsNotAwaited));
 "#,
     },
     Site {

@@ -14,7 +14,8 @@ pub(super) const SITES: &[Site] = &[
     Site {
         from: r#"            steps.extend(permit);
 "#,
-        to: r#"            steps.extend(permit.filter(|_| !mutant::is(Mutant::PermitNotTaken)));
+        to: r#"            let kept = permit.into_iter().filter(|_| !mutant::is(Mutant::PermitNotTaken));
+            steps.extend(kept);
 "#,
     },
     Site {

@@ -34,10 +34,18 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    if !put_back && marks.is_empty() && permit.is_none() {
+        from: r#"    steps.extend(run.group_permit.clone().map(Step::return_group_permit));
+"#,
+        to: r#"    if !mutant::is(Mutant::GroupPermitKept) {
+        steps.extend(run.group_permit.clone().map(Step::return_group_permit));
+    }
+"#,
+    },
+    Site {
+        from: r#"    if !put_back && marks.is_empty() && permit.is_empty() {
 "#,
         to: r#"    let put_back = put_back && !mutant::is(Mutant::TokensGoBack);
-    if !put_back && marks.is_empty() && permit.is_none() {
+    if !put_back && marks.is_empty() && permit.is_empty() {
 "#,
     },
 ];

@@ -32,19 +32,20 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if !config.fails_over() || config.start_rate.is_some() {
+        from: r#"        if !config.fails_over() || config.start_rate.is_some() || config.group.is_some() {
 "#,
         to: r#"        let is_rated = config.start_rate.is_some() && !mutant::is(Mutant::RatedTakenAtOnce);
-        if !config.fails_over() || is_rated {
+        let is_grouped = config.group.is_some() && !mutant::is(Mutant::GroupedTakenAtOnce);
+        if !config.fails_over() || is_rated || is_grouped {
 "#,
     },
     Site {
-        from: r#"        let next = left.take().then(|| permits.grant(next))??;
+        from: r#"        let next = limits.grant(next)?;
 "#,
         to: r#"        let next = if mutant::is(Mutant::TakeoverWithoutPermit) {
             next
         } else {
-            left.take().then(|| permits.grant(next))??
+            limits.grant(next)?
         };
 "#,
     },

@@ -17,6 +17,7 @@ mod duty_context;
 mod duty_election;
 mod duty_expiry;
 mod duty_gap_judge;
+mod duty_group;
 mod duty_membership;
 mod duty_misfire;
 mod duty_once;
@@ -118,6 +119,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/duty/election.rs", duty_election::SITES),
     ("crates/coordination/src/duty/expiry.rs", duty_expiry::SITES),
     ("crates/coordination/src/duty/gap_judge.rs", duty_gap_judge::SITES),
+    ("crates/coordination/src/duty/group.rs", duty_group::SITES),
     ("crates/coordination/src/duty/membership.rs", duty_membership::SITES),
     ("crates/coordination/src/duty/misfire.rs", duty_misfire::SITES),
     ("crates/coordination/src/duty/once.rs", duty_once::SITES),
