@@ -7,9 +7,9 @@ use clap::{FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "console")]
 use crate::commands::console;
 use crate::commands::{
-    apply, backfill, bench, cancel, config, context, create, doctor, drain, health, history, hold,
-    init, leave, list, logs, look, man, plan, run_now, transfer, verify, watch_expectations, why,
-    worker,
+    apply, backfill, bench, cancel, config, context, create, doctor, drain, groups, health,
+    history, hold, init, leave, list, logs, look, man, plan, run_now, transfer, verify,
+    watch_expectations, why, worker,
 };
 use crate::connect::ConnectArguments;
 use crate::examples::program;
@@ -91,6 +91,11 @@ pub(crate) enum Command {
     /// Show and change configurations
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// List the groups of jobs: their limits, the permits of their runs, the jobs that wait
+    Groups,
+    /// Change the limits of groups of jobs
+    #[command(subcommand)]
+    Group(groups::GroupCommand),
     /// Name registries, so that a command needs no address
     #[command(subcommand)]
     Context(context::ContextCommand),

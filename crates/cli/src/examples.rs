@@ -61,6 +61,12 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ejob config set report --jobs jobs.toml --why \"release 12\"", ""),
     ("ejob config former report", ""),
     ("ejob config restore report --why \"release 12 is withdrawn\"", ""),
+    ("ejob groups", "limits of groups of jobs, their permits, and the jobs that wait"),
+    (
+        "ejob group set database --cluster-concurrency 4 --start-rate \"100 in 1m\" --why \"slow disk\"",
+        "",
+    ),
+    ("ejob group remove database --why \"new disk\"", ""),
     (
         "ejob create report-eu --template report sharding_total_count=4 \"cron=0 0 3 * * ?\" --why \"a new region\"",
         "",

@@ -28,7 +28,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         ],
     ),
     ("Diagnosis", &["why", "doctor", "history", "logs", "verify", "audit", "dump"]),
-    ("Configuration", &["config", "apply", "export", "import", "explain"]),
+    ("Configuration", &["config", "groups", "group", "apply", "export", "import", "explain"]),
     ("Registry", &["context", "bench"]),
     ("Services", &["worker", "console", "watch", "health"]),
     ("This program", &["init", "man", "completions", "help"]),

@@ -217,6 +217,8 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Remove(given) => given.run(cx).await,
         Command::RemoveServer(given) => given.run(cx).await,
         Command::Config(given) => given.run(cx).await,
+        Command::Groups => crate::commands::groups::list(cx).await,
+        Command::Group(given) => given.run(cx).await,
         Command::Context(given) => given.run(cx),
         Command::Create(given) => given.run(cx).await,
         Command::Plan(given) => given.run(cx).await,

@@ -566,6 +566,41 @@ async fn start_rate_is_set_and_explains_a_wait() {
 }
 
 #[tokio::test]
+async fn group_is_set_listed_and_explains_a_wait() {
+    let world = World::new();
+    let _members = world.shared().await;
+    for (arguments, valid) in [
+        (["group", "set", "d/b", "--cluster-concurrency=1"], "at most 128 bytes"),
+        (["group", "set", "db", "--cluster-concurrency=0"], "0 is not in 1.."),
+        (["group", "set", "db", "--start-rate=often"], "such as \"10 in 1m\""),
+    ] {
+        let bad = world.ejob(&signed(&arguments)).await;
+        assert_eq!(bad.exit, Exit::Usage, "{bad:?}");
+        assert!(bad.err.contains(valid), "{valid:?} in {bad:?}");
+    }
+    assert_eq!(world.ejob(&["groups"]).await.done(), "no group of jobs has limits\n");
+    let set = ["group", "set", "db", "--start-rate", "2 in 1h"];
+    let changed = world.ejob(&signed(&set)).await.done();
+    assert_eq!(changed, "group db: no limits -> at most 2 starts in 1h\n");
+    let again = world.ejob(&signed(&set)).await.done();
+    assert_eq!(again, "group db has at most 2 starts in 1h already\n");
+    let joined = world.ejob(&["config", "set", "report", "group=db"]).await.done();
+    assert!(joined.contains("group: none -> \"db\""), "{joined}");
+
+    world.ejob(&signed(&["trigger", "report", "--items", "0,1", "--wait", "50s"])).await.done();
+    world.ejob(&signed(&["trigger", "report", "--items", "2"])).await.done();
+    let why = world.ejob(&["why", "report", "2"]).await.done();
+    let waits = "the group db has reached its start rate (2 in 1h); the next run may begin at ";
+    assert!(why.contains(waits), "{why}");
+    let listed = world.ejob(&["groups"]).await.done();
+    assert!(listed.contains("db") && listed.contains("2 in 1h"), "{listed}");
+    let listed = world.ejob(&["groups", "--json"]).await.json();
+    assert_eq!(listed[0]["limits"]["start_rate"], "2 in 1h", "{listed}");
+    let removed = world.ejob(&signed(&["group", "remove", "db"])).await.done();
+    assert_eq!(removed, "group db: at most 2 starts in 1h -> no limits\n");
+}
+
+#[tokio::test]
 async fn overlap_is_set_checked_and_explained() {
     let world = World::new();
     let _members = world.shared().await;

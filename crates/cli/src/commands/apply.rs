@@ -1,12 +1,13 @@
 //! `apply`: makes a namespace have the jobs that the files of a folder declare.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use coordination::JobConfig;
+use coordination::{GroupLimits, GroupName, JobConfig};
 use jiff::Timestamp;
 use job_types::{JobFile, declared_configs};
-use operations::{ApplyPlan, Owner, plan_apply};
+use operations::{ApplyPlan, Operations, Owner, plan_apply};
 use serde_json::json;
 use sharding::StrategyRegistry;
 
@@ -43,7 +44,7 @@ pub(crate) struct ApplyArguments {
 
 impl ApplyArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let declared = declared(&self.folder)?;
+        let (declared, groups) = declared(&self.folder)?;
         let by = match (self.dry_run, self.prune) {
             (true, _) => None,
             (false, true) => Some(self.signed.by_with_reason("apply")?),
@@ -54,21 +55,31 @@ impl ApplyArguments {
         let now = Timestamp::now();
         let plan = plan_apply(&declared, &present, &self.owner, self.prune, &strategies, now);
         let (Some(operations), Some(by)) = (operations, by) else {
-            return Ok(dry_run(cx, &plan));
+            let groups = changes_of(&groups, &cx.operations().await?).await?;
+            return Ok(dry_run(cx, &plan, &groups));
         };
+        // The limits come first, so that no new job of a group runs without them.
+        let set = changes_of(&groups, &operations).await?;
+        for (group, limits) in &groups {
+            operations.set_group(group, *limits, &by).await?;
+        }
         let what = format!("applying {}", self.folder.display());
         let report = waiting::shown(&what, operations.apply(&plan, &by)).await;
         let unread = unread(&plan);
         let exit = report::exit(&report);
         let is_less = exit == Exit::Done && !plan.unread.is_empty();
         let exit = if is_less { Exit::Partly } else { exit };
-        let document = json!({ "plan": plan, "report": report });
-        Ok(Page::new(report::text(&report) + &unread, &document).ending(exit))
+        let document = json!({ "plan": plan, "groups": set, "report": report });
+        let set: String = set.iter().map(|change| one_line(change) + "\n").collect();
+        Ok(Page::new(set + &report::text(&report) + &unread, &document).ending(exit))
     }
 }
 
-fn dry_run(cx: &Context<'_>, plan: &ApplyPlan) -> Page {
+fn dry_run(cx: &Context<'_>, plan: &ApplyPlan, groups: &[String]) -> Page {
     let mut text = cx.connect().context_line().unwrap_or_default();
+    for change in groups {
+        text.push_str(&(one_line(&format!("would {change}")) + "\n"));
+    }
     for step in &plan.steps {
         text.push_str(&(one_line(&format!("would {step}")) + "\n"));
     }
@@ -82,9 +93,9 @@ fn dry_run(cx: &Context<'_>, plan: &ApplyPlan) -> Page {
     }
     text.push_str(&unread(plan));
     text.push_str("nothing was changed\n");
-    let differs = plan.has_changes() || plan.is_partial();
+    let differs = plan.has_changes() || plan.is_partial() || !groups.is_empty();
     let exit = if differs { Exit::Partly } else { Exit::Done };
-    Page::new(text, &json!({ "plan": plan, "report": null })).ending(exit)
+    Page::new(text, &json!({ "plan": plan, "groups": groups, "report": null })).ending(exit)
 }
 
 /// Returns one line for each job that could not be read, and so was not compared with the files.
@@ -95,7 +106,7 @@ fn unread(plan: &ApplyPlan) -> String {
 
 /// Reads the jobs that the files of a folder declare, in the order of the names of the files. The
 /// mistakes of all files are one fault.
-fn declared(folder: &Path) -> Result<Vec<JobConfig>, Fault> {
+fn declared(folder: &Path) -> Result<(Vec<JobConfig>, Groups), Fault> {
     let (mut read, mut faults) = (Vec::new(), Vec::new());
     for path in files(folder)? {
         match JobFile::read(&path) {
@@ -105,9 +116,46 @@ fn declared(folder: &Path) -> Result<Vec<JobConfig>, Fault> {
     }
     let mut faults = faults.into_iter();
     match faults.next() {
-        None => declared_configs(&read).map_err(|error| Fault::usage(error.to_string())),
+        None => {
+            let configs =
+                declared_configs(&read).map_err(|error| Fault::usage(error.to_string()))?;
+            Ok((configs, declared_groups(&read)?))
+        }
         Some(first) => Err(first.and(faults)),
     }
+}
+
+/// Groups of jobs with their limits.
+type Groups = BTreeMap<GroupName, GroupLimits>;
+
+/// Returns the groups of all files. Two files may declare a group with the same limits.
+fn declared_groups(files: &[(String, JobFile)]) -> Result<Groups, Fault> {
+    let mut groups = Groups::new();
+    for (path, (group, limits)) in
+        files.iter().flat_map(|(path, file)| file.groups().iter().map(move |group| (path, group)))
+    {
+        let earlier = *groups.entry(group.clone()).or_insert(*limits);
+        if earlier != *limits {
+            return Err(Fault::usage(format!(
+                "{path}: group {group} has {limits}, and another file says {earlier}; valid is \
+                 one declaration of each group"
+            )));
+        }
+    }
+    Ok(groups)
+}
+
+/// Returns the groups whose stored limits differ from the declared ones, one line each.
+async fn changes_of(groups: &Groups, operations: &Operations) -> Result<Vec<String>, Fault> {
+    let mut lines = Vec::new();
+    for (group, limits) in groups {
+        let stored = operations.group(group).await?.view().limits();
+        if stored != Some(*limits) {
+            let before = stored.map_or("unreadable limits".to_owned(), |it| it.to_string());
+            lines.push(format!("set group {group}: {before} -> {limits}"));
+        }
+    }
+    Ok(lines)
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Fault> {

@@ -13,6 +13,7 @@ pub(crate) mod context;
 pub(crate) mod create;
 pub(crate) mod doctor;
 pub(crate) mod drain;
+pub(crate) mod groups;
 pub(crate) mod health;
 pub(crate) mod history;
 mod history_rows;

@@ -52,6 +52,7 @@ impl WhyArguments {
         self.item = self.item.or(self.named_item);
         let operations = cx.operations().await?;
         let job = operations.job(&self.job).await?;
+        let job = operations.with_group(job).await?;
         let now = operations.present();
         let mut reasons = self.reasons(&job, now)?;
         if self.follow.watch {

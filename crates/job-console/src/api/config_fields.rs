@@ -1,6 +1,8 @@
 //! The typed fields of a configuration.
 
-use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff, Overlap, ServerTtl, StartRate};
+use coordination::{
+    CatchUp, GroupName, InvalidConfig, JobConfig, MaxTimeDiff, Overlap, ServerTtl, StartRate,
+};
 use serde::{Deserialize, Deserializer, Serialize};
 use sharding::PlacementRules;
 
@@ -83,6 +85,10 @@ pub(super) struct ConfigFields {
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "10 in 1m")]
     start_rate: Option<Option<String>>,
+    /// Group of jobs whose limits the job shares; null without a group.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "database")]
+    group: Option<Option<String>>,
     /// Bounds of the catch-up; null if missed fires are not caught up.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CatchUpFields>)]
@@ -148,6 +154,7 @@ impl ConfigFields {
             server_ttl: Some(config.server_ttl.to_string()),
             cluster_concurrency: Some(config.cluster_concurrency),
             start_rate: Some(config.start_rate.map(|rate| rate.to_string())),
+            group: Some(config.group.as_ref().map(ToString::to_string)),
             catch_up: Some(config.catch_up.map(catch_up)),
             static_sharding: Some(config.static_sharding),
             strategy: Some(config.strategy.clone()),
@@ -165,6 +172,7 @@ impl ConfigFields {
         let placement = self.placement.as_deref().map(placement).transpose()?;
         let start_rate = self.start_rate.map(|rate| rate.as_deref().map(start_rate).transpose());
         let start_rate = start_rate.transpose()?;
+        let group = self.group.map(|text| text.as_deref().map(group).transpose()).transpose()?;
         let overlap = self.overlap.map(|text| text.as_deref().map(overlap).transpose());
         let overlap = overlap.transpose()?;
         let catch_up = |fields: CatchUpFields| CatchUp {
@@ -191,6 +199,7 @@ impl ConfigFields {
         set(&mut config.server_ttl, server_ttl);
         set(&mut config.cluster_concurrency, self.cluster_concurrency);
         set(&mut config.start_rate, start_rate);
+        set(&mut config.group, group);
         set(&mut config.catch_up, self.catch_up.map(|bounds| bounds.map(catch_up)));
         set(&mut config.static_sharding, self.static_sharding);
         set(&mut config.strategy, self.strategy);
@@ -228,6 +237,11 @@ fn start_rate(text: &str) -> Answer<StartRate> {
     StartRate::parse(text).ok_or_else(|| {
         Problem::invalid(format!("start_rate is {text:?}; valid is {}", StartRate::VALID))
     })
+}
+
+fn group(text: &str) -> Answer<GroupName> {
+    GroupName::new(text)
+        .map_err(|_| Problem::invalid(format!("group is {text:?}; valid is {}", GroupName::VALID)))
 }
 
 fn overlap(text: &str) -> Answer<Overlap> {
@@ -271,6 +285,7 @@ mod tests {
         config.server_ttl = ServerTtl::All(5_400);
         config.cluster_concurrency = Some(4);
         config.start_rate = StartRate::parse("10 in 1m");
+        config.group = GroupName::new("database").ok();
         config.overlap = Some(Overlap::Cancel);
         config.reconcile_interval_minutes = 7;
         config.catch_up = Some(CatchUp { window_seconds: 60, max: 2 });

@@ -269,6 +269,15 @@ fn chinese(why: &WhyNot) -> Option<String> {
             let last = last.unwrap_or_default();
             format!("{of} 个分片中有 {} 个上次运行失败{last}", items.len())
         }
+        WhyNot::WaitsForGroup { group, limit, taken, held } => {
+            format!("等待组 {group} 的许可（{limit} 个中已占用 {taken} 个）：{}", held.join("；"))
+        }
+        WhyNot::WaitsInLine { group, ahead } => {
+            format!("在组 {group} 的队伍中等待，排在前面的有：{}", ahead.join("、"))
+        }
+        WhyNot::UnreadableGroup { group } => {
+            format!("无法读取组 {group} 的上限，其作业不开始运行；请用 ejob group set 重新设置")
+        }
         WhyNot::WaitsForFire { .. } | WhyNot::NextFire { .. } => return None,
         WhyNot::WaitsForRate { .. } | WhyNot::DelayNotBegun { .. } => return None,
         WhyNot::NextFireMissed { .. } | WhyNot::Gap { .. } => return None,

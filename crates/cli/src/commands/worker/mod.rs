@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 use job_alerts::with_alerts;
 use job_types::{Allow, DeclaredJob, FileChecks, Invalid, JobFile, JobFileError, ScriptLauncher};
-use lite::{ConfigDifference, ErrorHandlers, JobHandle, Scheduler};
+use lite::{ConfigDifference, ErrorHandlers, GroupLimits, GroupName, JobHandle, Scheduler};
 use serde_json::json;
 use sharding::{InstanceAttributes, InvalidPlacement, MAX_WEIGHT, StrategyRegistry};
 
@@ -123,6 +123,7 @@ impl WorkerArguments {
             cx.print_line(&line);
         }
         let mut refused = Vec::new();
+        define_groups(&scheduler, file.groups()).await?;
         let jobs = file.into_jobs();
         let readiness = &outlets.readiness;
         let ending = self.work(cx, &scheduler, jobs, &mut refused, readiness, &mut signals).await;
@@ -244,6 +245,23 @@ impl WorkerArguments {
             }
         }
     }
+}
+
+/// Stores the limits of the file's groups that have none, and warns of those that differ.
+async fn define_groups(
+    scheduler: &Scheduler,
+    groups: &[(GroupName, GroupLimits)],
+) -> Result<(), Fault> {
+    for (group, limits) in groups {
+        let stored = scheduler.define_group(group.clone(), *limits).await?;
+        if stored != *limits {
+            tracing::warn!(
+                "group {group} has {stored} in the registry, and {limits} in the file; \
+                 `ejob group set {group}` changes the stored limits"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Parses a zone.

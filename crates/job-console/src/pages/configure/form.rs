@@ -31,6 +31,7 @@ fn example(name: &str) -> Option<&'static str> {
         "server_ttl" => "24h",
         "cluster_concurrency" => "4",
         "start_rate" => "10 in 1m",
+        "group" => "database",
         "catch_up" => "5 in 10m",
         "strategy" => "odevity",
         "placement" => "require disk=ssd",

@@ -142,6 +142,7 @@ impl Lang {
             }
             "start_rate" => self
                 .pick("Runs that begin in a period in the cluster", "集群中一段时间内启动的运行数"),
+            "group" => self.pick("Group of jobs that share limits", "共享上限的作业组"),
             "catch_up" => self.pick("Catch up missed fires", "补跑漏掉的触发"),
             "static_sharding" => self.pick("Items stay with their owners", "静态分片"),
             "strategy" => self.pick("Sharding strategy", "分片策略"),
