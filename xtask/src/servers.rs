@@ -22,12 +22,17 @@ const OTHERS: [(&str, &[&str]); 3] = [
     ("job-history", &["--ignored", "postgres::", "mysql::"]),
 ];
 
+/// The program that the tests of `registry` start.
+const PROGRAM: &str = "any_registry";
+
 /// Runs the tests of the registries on PostgreSQL and etcd, and of the history on PostgreSQL and
 /// MariaDB.
 pub(crate) fn test(steps: &mut Steps) -> Result<(), Error> {
     steps.step("PostgreSQL", postgres::ensure)?;
     steps.step("MariaDB", mariadb::ensure)?;
     steps.step("etcd", etcd::ensure)?;
+    let program = || Programs::build_as_tested(&format!("--example {PROGRAM}")).map(drop);
+    steps.step("build of the program of the README", program)?;
     // The selection of `cargo xtask test`, so that its dependencies are used again: cargo chooses
     // their features for all selected packages together.
     let build = || Programs::build(&format!("{TESTS} --no-run"));
