@@ -104,8 +104,7 @@ async fn previews_of_the_registry_are_the_reports_of_the_changes() {
 async fn preview_of_a_creation_is_its_report() {
     let world = World::new();
     let operations = world.operations();
-    let template =
-        TemplateRecord { template: TemplateName::new("report").unwrap(), label: None };
+    let template = TemplateRecord { template: TemplateName::new("report").unwrap(), label: None };
     let config = JobConfig::new(JobName::new("other").unwrap(), 1);
     let expected = operations.preview_create_job(&template, &config).await.unwrap();
     assert_eq!(world.stored("/other/config"), None, "a preview writes nothing");

@@ -213,7 +213,7 @@ mod tests {
     fn examples_are_valid_values() {
         let fields = ConfigField::all().filter_map(|field| Some((field, example(field.name())?)));
         let fields: Vec<_> = fields.collect();
-        assert_eq!(fields.len(), 17, "each example belongs to a field");
+        assert_eq!(fields.len(), 18, "each example belongs to a field");
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         for (field, example) in fields {
             // Some of the fields exclude each other, and most need a schedule.

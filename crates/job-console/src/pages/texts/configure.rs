@@ -106,6 +106,7 @@ impl Lang {
             "overlap" => self.pick("misfire alone decides", "仅由 misfire 决定"),
             "cluster_concurrency" | "start_rate" => self.pick("no limit", "没有限制"),
             "catch_up" => self.pick("missed fires are not caught up", "不补跑漏掉的触发"),
+            "group" => self.pick("no group", "没有组"),
             "strategy" => self.pick("average allocation", "平均分配"),
             "placement" => self.pick("no rules", "没有规则"),
             _ => self.not_set(),
