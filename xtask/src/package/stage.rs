@@ -193,7 +193,9 @@ fn with_packed_links(readme: &str) -> String {
     }
     text.push_str(rest);
     if let Some(path) = first_path {
-        text.push_str(&format!("\nPaths such as `{path}` are in the source code of the project.\n"));
+        text.push_str(&format!(
+            "\nPaths such as `{path}` are in the source code of the project.\n"
+        ));
     }
     text
 }

@@ -61,8 +61,7 @@ async fn limits_are_set_and_explained_as_printed() {
 
     page.shell.succeed(command(LIMITS, "ejob config set report ")).await;
     page.shell.succeed("ejob trigger report").await;
-    let permit =
-        "waits for a permit of the job (2 of 2 are taken, cluster_concurrency): item ";
+    let permit = "waits for a permit of the job (2 of 2 are taken, cluster_concurrency): item ";
     page.shell.until("ejob why report 3", printed(LIMITS, permit)).await;
 
     page.shell.succeed("ejob trigger sync").await;
