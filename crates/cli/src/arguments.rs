@@ -91,7 +91,7 @@ pub(crate) enum Command {
     /// Show and change configurations
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// List the groups of jobs: their limits, the permits of their runs, the jobs that wait
+    /// List the groups of jobs: limits, permits, and jobs that wait
     Groups,
     /// Change the limits of groups of jobs
     #[command(subcommand)]

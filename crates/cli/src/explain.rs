@@ -206,6 +206,7 @@ mod tests {
                 let (prefix, scope) = match heading.as_str() {
                     "`registry`" => (String::new(), "file"),
                     "`allow`" => ("allow.".to_owned(), "file"),
+                    "`groups`" => ("groups.".to_owned(), "file"),
                     "Stored keys of `jobs`" => ("jobs.".to_owned(), "stored"),
                     "Local keys of `jobs`" => ("jobs.".to_owned(), "local"),
                     "`catch_up`" => ("jobs.catch_up.".to_owned(), "stored"),

@@ -192,10 +192,9 @@ fn keeps_group_limits(decision: &Decision<'_>) -> bool {
         step.is_check() && step.node == node(GroupNode::Limits) && step.expected() == version
     });
     let counted = steps().filter(|step| step.node == node(GroupNode::Starts));
-    let logged = counted.filter_map(Step::data).find_map(|data| match data {
-        Data::Starts(log) => Some(log.total()),
-        _ => None,
-    });
+    let logged = counted
+        .filter_map(Step::data)
+        .find_map(|data| if let Data::Starts(log) = data { Some(log.total()) } else { None });
     let keeps_rate = |rate: StartRate| logged.is_some_and(|total| total <= rate.max);
     is_checked && limits.start_rate.is_none_or(keeps_rate)
 }

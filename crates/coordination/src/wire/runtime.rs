@@ -80,10 +80,8 @@ impl Layout {
     /// Returns the group and the purpose of a node of a group. `None` for parents and other nodes.
     #[must_use]
     pub fn parse_group(path: &NodePath) -> Option<(GroupName, GroupNode)> {
-        match NodeKind::parse_of_group(path.below(&Self::groups_root())?)? {
-            NodeKind::Group(group, node) => Some((group, node)),
-            _ => None,
-        }
+        let kind = NodeKind::parse_of_group(path.below(&Self::groups_root())?)?;
+        if let NodeKind::Group(group, node) = kind { Some((group, node)) } else { None }
     }
 
     /// Returns the root of the list of jobs created from templates, the subtree to watch.

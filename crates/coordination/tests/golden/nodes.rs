@@ -49,7 +49,7 @@ const GROUP_PERMIT: &str = r#"{"v":1,"job":"j","item":12,"by":"10.0.0.1@-@7-x","
 const PLACE: &str = r#"{"v":1,"by":"10.0.0.1@-@7-x"}"#;
 
 /// The path of each kind of node, in the order of [`number_of`].
-const PATHS: [&str; 46] = [
+const PATHS: [&str; 47] = [
     "/j/config",
     "/j/instances/10.0.0.1@-@7-x",
     "/j/trigger/10.0.0.1@-@7-x",
@@ -91,6 +91,7 @@ const PATHS: [&str; 46] = [
     "/j/coordination/permits/3",
     "/j/coordination/backfills",
     "/j/coordination/starts",
+    "/j/next-job-instance-ip",
     "/job@-@groups/db/limits",
     "/job@-@groups/db/permits/3",
     "/job@-@groups/db/starts",
