@@ -1,7 +1,7 @@
 //! Reads: complete, filtered, without a read of the registry, for jobs of Rust and Java.
 
 use job_history::{History, HistoryOptions};
-use lite::{JobBuilder, Scheduler, job_fn};
+use lite::{GroupLimits, GroupName, JobBuilder, Scheduler, job_fn};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -200,6 +200,27 @@ async fn audit_lists_changes_of_all_jobs_with_the_newest_first() {
     let mut reasons = column(&of_a, "why");
     reasons.sort();
     assert_eq!(reasons, ["one", "three"]);
+}
+
+#[tokio::test]
+async fn wait_for_a_permit_of_a_group_is_explained() {
+    let site = Site::empty().await;
+    let builder = Scheduler::builder(Arc::new(site.registry.connect()));
+    let scheduler = builder.server_ip("10.0.0.1").unwrap().build().unwrap();
+    let one = GroupLimits { cluster_concurrency: Some(1), start_rate: None };
+    scheduler.define_group(GroupName::new("db").unwrap(), one).await.unwrap();
+    let config = JobBuilder::new("grouped", 2).group("db").build().unwrap();
+    let endless = job_fn(async |_: lite::ShardingContext| std::future::pending().await);
+    let job = scheduler.schedule(config, endless).await.unwrap();
+    within("joining", job.joined()).await.unwrap();
+    job.trigger().await.unwrap();
+    let explained = |got: &Got| {
+        let reasons = got.body["reasons"].as_array().into_iter().flatten();
+        let mut texts = reasons.filter_map(|reason| reason["text"].as_str());
+        texts.any(|text| text.starts_with("waits for a permit of the group db (1 of 1 are taken)"))
+    };
+    site.until(&format!("{BASE}/jobs/grouped/items/1/why"), explained).await;
+    scheduler.abort();
 }
 
 #[tokio::test]

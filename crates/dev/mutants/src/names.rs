@@ -761,26 +761,6 @@ mutants! {
     StartsNotAwaited,
     /// The leader takes over runs of a job with a start rate at once.
     RatedTakenAtOnce,
-    /// The end of a run keeps its permit of the group.
-    GroupPermitKept,
-    /// Runs begin although the group has no room.
-    GroupRunsUncounted,
-    /// A claim does not check the version of the group's limits.
-    GroupLimitsUnchecked,
-    /// A claim of a job in a group with a rate does not record its starts.
-    GroupStartsUnrecorded,
-    /// The record of a group's starts that a later version wrote is replaced.
-    NewerGroupStartsReplaced,
-    /// An instance that waits for the rate of a group does not wake when a start expires.
-    GroupStartsNotAwaited,
-    /// The leader takes over runs of a job in a group at once.
-    GroupedTakenAtOnce,
-    /// Runs of a job begin while the view does not show its group.
-    UnknownGroupUnlimited,
-    /// A job takes every free permit, although other jobs wait.
-    LineIgnored,
-    /// A job stays in the line although no run of it waits.
-    LineKept,
     /// A missed change is reported and not repaired.
     MissedChangeKept,
     /// A change on its way counts as missed.
@@ -807,4 +787,24 @@ mutants! {
     DisabledFireQueued,
     /// A fire that met a full queue is reported without that reason.
     FullQueueUnnamed,
+    /// The end of a run keeps its permit of the group.
+    GroupPermitKept,
+    /// Runs begin although the group has no room.
+    GroupRunsUncounted,
+    /// A claim does not check the version of the group's limits.
+    GroupLimitsUnchecked,
+    /// A claim of a job in a group with a rate does not record its starts.
+    GroupStartsUnrecorded,
+    /// The record of a group's starts that a later version wrote is replaced.
+    NewerGroupStartsReplaced,
+    /// An instance that waits for the rate of a group does not wake when a start expires.
+    GroupStartsNotAwaited,
+    /// The leader takes over runs of a job in a group at once.
+    GroupedTakenAtOnce,
+    /// Runs of a job begin while the view does not show its group.
+    UnknownGroupUnlimited,
+    /// A job takes every free permit, although other jobs wait.
+    LineIgnored,
+    /// A job stays in the line although no run of it waits.
+    LineKept,
 }

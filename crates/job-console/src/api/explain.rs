@@ -47,7 +47,7 @@ impl Explanation {
     responses((status = 200, description = "The reasons", body = Explanation)),
 )]
 pub(super) async fn explain_job(live: Live) -> Answer<Response> {
-    let (fresh, job) = (live.fresh(), live.snapshot()?);
+    let (fresh, job) = (live.fresh(), live.snapshot_in_group().await?);
     let now = live.namespace.operations.present();
     Ok(fresh.answer(scan(move || Explanation::of(why_not_running(&job, now))).await?))
 }
@@ -59,7 +59,7 @@ pub(super) async fn explain_job(live: Live) -> Answer<Response> {
     responses((status = 200, description = "The reasons", body = Explanation)),
 )]
 pub(super) async fn explain_item(live: Live) -> Answer<Response> {
-    let (fresh, job, item) = (live.fresh(), live.snapshot()?, live.item()?);
+    let (fresh, job, item) = (live.fresh(), live.snapshot_in_group().await?, live.item()?);
     let now = live.namespace.operations.present();
     Ok(fresh.answer(scan(move || Explanation::of(why_item_not_running(&job, item, now))).await?))
 }

@@ -85,6 +85,16 @@ impl Place {
         self.namespace.job(&self.job()?)
     }
 
+    /// Returns the job of the path, with the limits and permits of its group as they are now. The
+    /// read model does not have groups.
+    pub(super) async fn snapshot_in_group(&self) -> Answer<Arc<JobSnapshot>> {
+        let job = self.snapshot()?;
+        if job.config().is_none_or(|config| config.group.is_none()) {
+            return Ok(job);
+        }
+        Ok(Arc::new(self.namespace.operations.with_group(JobSnapshot::clone(&job)).await?))
+    }
+
     /// Returns the nodes of the job, which may be leftovers without a configuration.
     pub(super) fn nodes(&self) -> Answer<Arc<JobSnapshot>> {
         self.namespace.nodes(&self.job()?)
