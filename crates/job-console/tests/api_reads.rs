@@ -214,12 +214,15 @@ async fn wait_for_a_permit_of_a_group_is_explained() {
     let job = scheduler.schedule(config, endless).await.unwrap();
     within("joining", job.joined()).await.unwrap();
     job.trigger().await.unwrap();
-    let explained = |got: &Got| {
-        let reasons = got.body["reasons"].as_array().into_iter().flatten();
-        let mut texts = reasons.filter_map(|reason| reason["text"].as_str());
-        texts.any(|text| text.starts_with("waits for a permit of the group db (1 of 1 are taken)"))
-    };
-    site.until(&format!("{BASE}/jobs/grouped/items/1/why"), explained).await;
+    let running = |got: &Got| got.rows().iter().position(|row| row["state"] == "RUNNING");
+    let items =
+        site.until(&format!("{BASE}/jobs/grouped/items"), |got| running(got).is_some()).await;
+    let waiting = 1 - running(&items).unwrap();
+    let got = site.get(&format!("{BASE}/jobs/grouped/items/{waiting}/why")).await.ok();
+    let reasons = got.body["reasons"].as_array().unwrap();
+    let mut texts = reasons.iter().filter_map(|reason| reason["text"].as_str());
+    let expected = "waits for a permit of the group db (1 of 1 are taken)";
+    assert!(texts.any(|text| text.starts_with(expected)), "{reasons:?}");
     scheduler.abort();
 }
 

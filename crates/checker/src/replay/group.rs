@@ -193,9 +193,9 @@ impl Judge<'_> {
             if holder.job != self.name {
                 continue;
             }
-            let written = self.txn.writes.iter().rev().find_map(|write| match write {
-                Write::Ledger(item, Some(Ok(after))) if *item == holder.item => Some(**after),
-                _ => None,
+            let written = self.txn.writes.iter().rev().find_map(|write| {
+                let Write::Ledger(item, Some(Ok(after))) = write else { return None };
+                (*item == holder.item).then_some(**after)
             });
             let before = self.job.items.get(&holder.item).and_then(|item| item.ledger);
             let after = written.or(before);
