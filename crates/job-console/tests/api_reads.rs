@@ -214,7 +214,7 @@ async fn wait_for_a_permit_of_a_group_is_explained() {
     let job = scheduler.schedule(config, endless).await.unwrap();
     within("joining", job.joined()).await.unwrap();
     job.trigger().await.unwrap();
-    let running = |got: &Got| got.rows().iter().position(|row| row["state"] == "RUNNING");
+    let running = |got: &Got| got.rows().iter().position(|row| row["running"] == true);
     let items =
         site.until(&format!("{BASE}/jobs/grouped/items"), |got| running(got).is_some()).await;
     let waiting = 1 - running(&items).unwrap();
