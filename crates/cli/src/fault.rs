@@ -221,7 +221,8 @@ impl From<operations::Error> for Fault {
             | Error::NewerRecord { .. }
             | Error::NotConfirmed { .. }
             | Error::Remains { .. }
-            | Error::NotSupported { .. } => Exit::Partly,
+            | Error::NotSupported { .. }
+            | Error::Group { .. } => Exit::Partly,
             _ => Exit::Partly,
         };
         Self::new(exit, error)
@@ -277,7 +278,8 @@ impl From<lite::Error> for Fault {
             | Error::RuntimeJob { .. }
             | Error::Stopped { .. }
             | Error::ShutDown
-            | Error::CannotCancel { .. } => Self::refused(&error),
+            | Error::CannotCancel { .. }
+            | Error::Group { .. } => Self::refused(&error),
             _ => Self::refused(&error),
         }
     }

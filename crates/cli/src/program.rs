@@ -214,7 +214,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Enable(given) => given.run(cx).await,
         Command::Drain(given) => given.run(cx).await,
         Command::Shutdown(given) => given.run(cx).await,
-        Command::Remove(given) => given.run(cx).await,
+        Command::Remove(given) => Box::pin(given.run(cx)).await,
         Command::RemoveServer(given) => given.run(cx).await,
         Command::Config(given) => given.run(cx).await,
         Command::Groups => crate::commands::groups::list(cx).await,
@@ -232,7 +232,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Verify(given) => Box::pin(given.run(cx)).await,
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,
-        Command::Apply(given) => given.run(cx).await,
+        Command::Apply(given) => Box::pin(given.run(cx)).await,
         Command::Bench(given) => given.run(cx).await,
         Command::Health(given) => given.run().await,
         #[cfg(feature = "console")]

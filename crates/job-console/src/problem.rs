@@ -85,6 +85,7 @@ fn status_of(error: &Error) -> (StatusCode, &'static str) {
         Error::NotConfirmed { .. } => (StatusCode::CONFLICT, "not-confirmed"),
         Error::InstancesAlive { .. } => (StatusCode::CONFLICT, "instances-alive"),
         Error::Contended { .. } => (StatusCode::CONFLICT, "contended"),
+        Error::Group { .. } => (StatusCode::CONFLICT, "group"),
         Error::Remains { .. } => (StatusCode::CONFLICT, "nodes-remain"),
         Error::Unreadable { .. } => (StatusCode::CONFLICT, "unreadable-configuration"),
         Error::NewerRecord { .. } => (StatusCode::CONFLICT, "newer-record"),

@@ -1,5 +1,5 @@
-//! Shown statuses of jobs, for the rows, filters and counts of the pages and of the API: the state of
-//! a job, or the reason why it needs attention.
+//! Shown statuses of jobs, for the rows, filters and counts of the pages and of the API: the state
+//! of a job, or the reason why it needs attention.
 
 use std::collections::BTreeMap;
 

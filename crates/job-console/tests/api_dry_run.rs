@@ -20,8 +20,8 @@ enum Shows {
 
 use Shows::{Done, Field};
 
-/// A changing route: its path below the namespace, the names in the path, the body without a reason,
-/// and the expected answer.
+/// A changing route: its path below the namespace, the names in the path, the body without a
+/// reason, and the expected answer.
 type Row = (&'static str, &'static [(&'static str, &'static str)], Value, Shows);
 
 fn rows(exported: &Value, finding: &Value) -> Vec<Row> {

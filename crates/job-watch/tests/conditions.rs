@@ -326,8 +326,8 @@ fn failed_runs_of_java_items_are_judged_by_the_history() {
     }
 }
 
-/// The history has no success of a Rust instance, so the row of failed runs that it shows may be too
-/// long.
+/// The history has no success of a Rust instance, so the row of failed runs that it shows may be
+/// too long.
 #[test]
 fn success_of_a_rust_instance_ends_a_row_of_java_failures() {
     let ms = |seconds: i64| at(seconds).as_millisecond();

@@ -11,8 +11,8 @@ use coordination::{Dialect, GroupName, InvalidConfig, InvalidName, JobName, Temp
 /// [`AlreadyScheduled`](Self::AlreadyScheduled), [`RuntimeJob`](Self::RuntimeJob),
 /// [`NoSuchJob`](Self::NoSuchJob), [`AlreadyOffered`](Self::AlreadyOffered),
 /// [`Dialect`](Self::Dialect), [`Listen`](Self::Listen), [`Stopped`](Self::Stopped) or
-/// [`ShutDown`](Self::ShutDown). After [`Deadline`](Self::Deadline),
-/// [`Registry`](Self::Registry) and [`Group`](Self::Group) the configuration may have been written, and a retry is safe.
+/// [`ShutDown`](Self::ShutDown). After [`Deadline`](Self::Deadline), [`Registry`](Self::Registry)
+/// and [`Group`](Self::Group) the configuration may have been written, and a retry is safe.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

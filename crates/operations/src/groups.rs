@@ -116,8 +116,8 @@ impl Operations {
         }
     }
 
-    /// Replaces the limits of a group. [`GroupLimits::NONE`] removes them: the jobs of the group are
-    /// not limited then.
+    /// Replaces the limits of a group. [`GroupLimits::NONE`] removes them: the jobs of the group
+    /// are not limited then.
     ///
     /// # Errors
     /// [`Error::Invalid`] if a limit is not valid, [`Error::Group`] if the log of changes

@@ -64,7 +64,7 @@ impl ApplyArguments {
             operations.set_group(group, *limits, &by).await?;
         }
         let what = format!("applying {}", self.folder.display());
-        let report = waiting::shown(&what, operations.apply(&plan, &by)).await;
+        let report = Box::pin(waiting::shown(&what, operations.apply(&plan, &by))).await;
         let unread = unread(&plan);
         let exit = report::exit(&report);
         let is_less = exit == Exit::Done && !plan.unread.is_empty();

@@ -23,8 +23,8 @@ const INTERVAL: Duration = Duration::from_secs(60);
 pub(crate) struct JavaHistoryArguments {
     #[command(flatten)]
     store: StoreArguments,
-    /// Judge successes and failures of Java instances by the history; its times are in this zone, that of
-    /// the Java instances, such as Asia/Shanghai
+    /// Judge successes and failures of Java instances by the history; its times are in this zone,
+    /// that of the Java instances, such as Asia/Shanghai
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     java_zone: Option<TimeZone>,
 }

@@ -3,9 +3,9 @@
 //! The transaction of a claim creates the node of a free permit and replaces the record of the last
 //! starts, as for the limits of a job. It also checks the version of the limits.
 //!
-//! A job whose runs the group stops joins the line: one ephemeral node, whose last write decides the
-//! order. Free permits are dealt along the line, one to each job in turn. A job that has begun runs
-//! goes to the end of the line.
+//! A job whose runs the group stops joins the line: one ephemeral node, whose last write decides
+//! the order. Free permits are dealt along the line, one to each job in turn. A job that has begun
+//! runs goes to the end of the line.
 
 use super::permits::Permits;
 use super::{Context, claim, misfire, starts, takeover};
@@ -117,8 +117,8 @@ fn starts_left(
     (counting, Some(left))
 }
 
-/// Returns the number of free places of a job, if they are dealt along the line one by one: `others`
-/// jobs wait, and `ahead` of them come before this job.
+/// Returns the number of free places of a job, if they are dealt along the line one by one:
+/// `others` jobs wait, and `ahead` of them come before this job.
 fn dealt(free: u32, others: u32, ahead: u32) -> u32 {
     let rest = free.saturating_sub(ahead);
     rest.div_ceil(others.saturating_add(1))

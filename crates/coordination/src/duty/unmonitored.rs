@@ -24,10 +24,8 @@ pub(crate) fn fire(cx: &Context<'_>) -> Option<FireDecision> {
     if config.monitor_execution {
         return None;
     }
-    // A Java leader that reshards may be about to change the owners, and a named server runs the
-    // item in place of its owner.
+    // A Java leader that reshards may be about to change the owners.
     match cx.start_gate() {
-        StartGate::Open if cx.view.names_next_server() => return Some(FireDecision::Wait),
         StartGate::Open if cx.view.is_java_assigning() => return Some(FireDecision::Wait),
         StartGate::UnknownTime => return Some(FireDecision::Wait),
         StartGate::Open => {}

@@ -245,9 +245,10 @@ impl JobView {
         self.java.necessary || self.java.processing
     }
 
-    /// Returns true if a Java leader is about to assign items anew.
+    /// Returns true if a Java leader is about to assign items anew, or if the server that runs next
+    /// is named.
     pub(crate) fn is_java_assigning(&self) -> bool {
-        self.has_java_leader() && self.is_resharding_announced()
+        (self.has_java_leader() && self.is_resharding_announced()) || self.names_next_server()
     }
 
     /// Returns true if a node names the server whose Java instance runs the only item next. Java

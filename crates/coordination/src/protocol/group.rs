@@ -63,11 +63,13 @@ impl fmt::Debug for GroupName {
 /// ```
 /// use coordination::{GroupLimits, StartRate};
 ///
-/// let limits = GroupLimits { cluster_concurrency: Some(4), start_rate: StartRate::parse("9 in 1m") };
+/// let start_rate = StartRate::parse("9 in 1m");
+/// let limits = GroupLimits { cluster_concurrency: Some(4), start_rate };
 /// assert_eq!(limits.to_string(), "at most 4 runs at once, at most 9 starts in 1m");
 /// assert!(limits.check().is_ok());
 /// let error = GroupLimits { cluster_concurrency: Some(0), ..limits }.check().unwrap_err();
-/// assert_eq!(error.to_string(), "cluster_concurrency is 0; valid is 1 to 4294967295, or none: no limit");
+/// let expected = "cluster_concurrency is 0; valid is 1 to 4294967295, or none: no limit";
+/// assert_eq!(error.to_string(), expected);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GroupLimits {

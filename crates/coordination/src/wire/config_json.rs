@@ -37,8 +37,8 @@ const PLACEMENT: &str = "placement";
 ///
 /// The fields of this project follow those of Java if they are set: `timeZone`, `staticSharding`,
 /// `catchUp`, `excludedDays`, `excludedTimes`, `notBefore`, `notAfter`, `repeatedHour`,
-/// `jitterMilliseconds`, `maxTimeDiff`, `serverTtl`, `clusterConcurrency`, `startRate`,
-/// `group`, `overlap` and `placement`. Unknown fields of the former document follow at the end. Java
+/// `jitterMilliseconds`, `maxTimeDiff`, `serverTtl`, `clusterConcurrency`, `startRate`, `group`,
+/// `overlap` and `placement`. Unknown fields of the former document follow at the end. Java
 /// instances skip both, but fail on unknown properties.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();

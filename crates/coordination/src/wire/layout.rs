@@ -149,7 +149,8 @@ impl Layout {
         Scope::parts_of(self.root(), common.chain(of_items))
     }
 
-    /// Returns the purpose of a node of the job, or of a group. `None` for parents and unknown nodes.
+    /// Returns the purpose of a node of the job, or of a group. `None` for parents and unknown
+    /// nodes.
     ///
     /// # Examples
     /// ```

@@ -30,7 +30,7 @@ pub enum NodeKind {
     Processing,
     /// The parent of the failover queue and its latch. It stays when they are empty.
     FailoverRoot,
-    /// ElasticJob 3.0.5: the server whose instance runs the only item next, whoever owns it.
+    /// ElasticJob 3.0.5: the server whose instance runs the only item next, in place of its owner.
     NextServer,
     /// The item waits for a takeover.
     QueuedItem(ShardingItem),

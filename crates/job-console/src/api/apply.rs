@@ -29,7 +29,8 @@ pub(super) struct ApplyRequest {
     /// True to remove the jobs that this owner created and no file declares any more.
     #[serde(default)]
     prune: bool,
-    /// True to change nothing, and to return the plan with its digest: the same as the query parameter `dry_run`.
+    /// True to change nothing, and to return the plan with its digest: the same as the query
+    /// parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
     /// Digest of the dry run; required unless it is a dry run.

@@ -36,7 +36,8 @@ pub(super) struct BackfillBody {
     #[serde(default = "one")]
     #[schema(minimum = 1, maximum = 16, default = 1)]
     concurrency: usize,
-    /// True to change nothing, and to return the expected effects: the same as the query parameter `dry_run`.
+    /// True to change nothing, and to return the expected effects: the same as the query parameter
+    /// `dry_run`.
     #[serde(default)]
     dry_run: bool,
     /// Reason, recorded with the change; required unless it is a dry run.
@@ -52,7 +53,8 @@ fn one() -> usize {
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BackfillCancelBody {
-    /// True to change nothing, and to return the expected effects: the same as the query parameter `dry_run`.
+    /// True to change nothing, and to return the expected effects: the same as the query parameter
+    /// `dry_run`.
     #[serde(default)]
     dry_run: bool,
     /// Reason, recorded with the change; required unless it is a dry run.

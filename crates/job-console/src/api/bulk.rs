@@ -22,7 +22,8 @@ const MAX_TARGETS: usize = 20;
 pub(super) struct BulkRequest {
     /// Condition for the jobs. An empty filter matches all jobs.
     filter: JobFilter,
-    /// True to change nothing, and to return the jobs with a digest: the same as the query parameter `dry_run`.
+    /// True to change nothing, and to return the jobs with a digest: the same as the query
+    /// parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
     /// Digest of the dry run; required unless it is a dry run.

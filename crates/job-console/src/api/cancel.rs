@@ -27,7 +27,8 @@ pub(super) struct CancelRequest {
     /// True to end all unfinished runs of the job.
     #[serde(default)]
     all: bool,
-    /// True to change nothing, and to return the expected effects: the same as the query parameter `dry_run`.
+    /// True to change nothing, and to return the expected effects: the same as the query parameter
+    /// `dry_run`.
     #[serde(default)]
     dry_run: bool,
     /// Reason, recorded with the change and with each run; required unless it is a dry run.

@@ -104,7 +104,8 @@ pub(super) struct ServersRemoval {
     /// IP address, or a pattern in which `*` stands for any characters.
     #[schema(example = "10.0.*", max_length = 45)]
     servers: String,
-    /// True to change nothing, and to return the servers that would be removed: the same as the query parameter `dry_run`.
+    /// True to change nothing, and to return the servers that would be removed: the same as the
+    /// query parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
     /// Reason, recorded with each change; required unless it is a dry run.

@@ -72,7 +72,8 @@ pub(super) struct ConfigurationUpdate {
     fields: Option<ConfigFields>,
     /// A whole document as ElasticJob stores it.
     document: Option<String>,
-    /// True to change nothing, and to return the fields that would change: the same as the query parameter `dry_run`.
+    /// True to change nothing, and to return the fields that would change: the same as the query
+    /// parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
     /// Reason, recorded with the change; required unless it is a dry run.

@@ -113,7 +113,8 @@ pub(super) struct Restoration {
     /// Number of the configuration in the list of the revision in `If-Match`: 1 was replaced last.
     #[schema(minimum = 1, example = 1)]
     index: u32,
-    /// True to change nothing, and to return the fields that would change: the same as the query parameter `dry_run`.
+    /// True to change nothing, and to return the fields that would change: the same as the query
+    /// parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
     /// Reason, recorded with the change; required unless it is a dry run.

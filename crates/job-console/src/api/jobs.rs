@@ -321,8 +321,8 @@ pub(super) async fn get_job(live: Live, headers: HeaderMap) -> Answer<Response> 
     Ok(fresh.tagged(&tag, &headers, detail))
 }
 
-/// Returns a job. The times are those at which the reader first saw its instances ready, and at which
-/// its state began.
+/// Returns a job. The times are those at which the reader first saw its instances ready, and at
+/// which its state began.
 fn detail(job: &JobSnapshot, times: Option<(i64, i64)>) -> JobDetail {
     let now_ms = Timestamp::now().as_millisecond();
     let (ready_ms, since_ms) = (times.map(|(ready, _)| ready), times.map_or(now_ms, |(_, at)| at));

@@ -194,6 +194,7 @@ fn name_of(kind: &NodeKind) -> &'static str {
         NodeKind::Backfills => "backfills",
         NodeKind::FormerConfigs => "former-configurations",
         NodeKind::Template => "template",
+        NodeKind::Group(..) => "group",
         _ => "other",
     }
 }

@@ -51,7 +51,8 @@ pub(super) struct ImportRequest {
     /// True to replace configurations that differ.
     #[serde(default)]
     overwrite: bool,
-    /// True to change nothing, and to return the plan with its digest: the same as the query parameter `dry_run`.
+    /// True to change nothing, and to return the plan with its digest: the same as the query
+    /// parameter `dry_run`.
     #[serde(default)]
     dry_run: bool,
     /// Digest of the dry run; required unless it is a dry run.

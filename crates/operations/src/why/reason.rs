@@ -115,7 +115,8 @@ pub enum WhyNot {
         /// Number of permits that runs have; above the limit after it was lowered.
         taken: u32,
     },
-    /// Runs wait for a permit of the job's group: it has reached its limit of runs at the same time.
+    /// Runs wait for a permit of the job's group: it has reached its limit of runs at the same
+    /// time.
     WaitsForGroup {
         /// The group.
         group: String,

@@ -35,7 +35,8 @@ pub enum Change {
     Limit(u32),
     /// Maximum number of runs that begin in `START_PERIOD_SECONDS`; 0 is no limit.
     Rate(u32),
-    /// Maximum number of runs of the job's group at the same time; 0 takes the job out of its group.
+    /// Maximum number of runs of the job's group at the same time; 0 takes the job out of its
+    /// group.
     Group(u32),
     /// Cancellation of the runs that fires meet, on or off.
     CancelOverlaps(bool),

@@ -120,8 +120,8 @@ pub struct JobSettings {
     /// does.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub starts: u32,
-    /// Maximum number of runs of the job's group at the same time; 0 is no group. No seed draws one:
-    /// a test does.
+    /// Maximum number of runs of the job's group at the same time; 0 is no group. No seed draws
+    /// one: a test does.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub group: u32,
     /// Maximum number of runs of the job's group that begin in a period; 0 is no limit. No seed

@@ -46,8 +46,8 @@ pub(super) fn add(routes: Routes) -> Routes {
         .page_per_job(Permission::Create, &Method::POST, CREATE, post(create::submit))
 }
 
-/// Returns the value of a field. A field without one has a dash and what that means, because `""` and
-/// `none` look like values.
+/// Returns the value of a field. A field without one has a dash and what that means, because `""`
+/// and `none` look like values.
 pub(super) fn config_value(cx: &Cx<'_>, field: &str, text: &str) -> Markup {
     match text {
         "\"\"" | "none" => html! { span.dim { "– (" (cx.lang().config_unset(field)) ")" } },

@@ -356,7 +356,8 @@ mod tests {
         }
     }
 
-    /// The texts of the coordinator and of the runner are closed; those of failures are texts of jobs.
+    /// The texts of the coordinator and of the runner are closed; those of failures are texts of
+    /// jobs.
     #[test]
     fn reasons_of_interrupted_runs_have_chinese_texts() {
         for (text, expected) in [

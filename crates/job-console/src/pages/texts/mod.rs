@@ -317,6 +317,7 @@ impl Lang {
             NodeKind::Backfills => self.pick("backfills", "补跑"),
             NodeKind::FormerConfigs => self.pick("former configurations", "历史配置"),
             NodeKind::Template => self.pick("template of the job", "作业模板"),
+            NodeKind::Group(..) => self.pick("limits and permits of a group", "组的限制和许可"),
             _ => self.unknown_node(),
         }
     }
