@@ -72,6 +72,10 @@ async fn limits_are_set_and_explained_as_printed() {
     page.shell.succeed("ejob config set report cluster_concurrency=12 --why test").await;
     let place = ": it runs 8 at once, of all its jobs (max concurrency)";
     page.shell.until("ejob why report", printed(LIMITS, place)).await;
+
+    for command in commands(LIMITS).filter(|command| command.starts_with("ejob group")) {
+        page.shell.succeed(command).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
