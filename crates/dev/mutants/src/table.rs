@@ -517,7 +517,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item runs here and on the Java instance of the server that a node names",
         watcher: ByStory(test_in(
             "src/java/constrain.rs",
-            "claim_conflicts_when_next_server_was_named",
+            "java::constrain::tests::claim_conflicts_when_next_server_was_named",
         )),
     },
     Row {
@@ -1659,7 +1659,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item runs here and on the Java instance of the server that a node names",
         watcher: ByStory(test_in(
             "src/java/constrain.rs",
-            "owner_claims_nothing_while_next_server_is_named",
+            "java::constrain::tests::owner_claims_nothing_while_next_server_is_named",
         )),
     },
     Row {
