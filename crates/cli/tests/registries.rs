@@ -120,6 +120,20 @@ async fn used(address: &str, other: &str) {
     assert_eq!(place.at(other, &document).await.1, place.done(&document).await);
 }
 
+#[tokio::test]
+async fn apply_is_previewed_before_its_registry_exists() {
+    let place = Place::new("sqlite:new.db");
+    let files = place.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    let group = "[[groups]]\nname = 'db'\ncluster_concurrency = 2\n";
+    std::fs::write(files.join("jobs.toml"), format!("{group}{JOBS}group = 'db'\n")).unwrap();
+    let (code, text) = place.at(&place.address, &["apply", "files", "--dry-run"]).await;
+    let expected = "would set group db: no limits -> at most 2 runs at once\nwould create count\n\
+                    nothing was changed\n";
+    assert_eq!((code, &*text), (Some(1), expected));
+    assert!(!place.path().join("new.db").exists(), "a dry run creates nothing");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_is_used_from_first_worker_to_export() {
     let folder = tempfile::tempdir().unwrap();

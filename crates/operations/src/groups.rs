@@ -1,5 +1,7 @@
 //! Groups of jobs: their limits, the permits of their runs, and the jobs that wait.
 
+use std::fmt;
+
 use coordination::{
     AuditLog, AuditRecord, GroupLimits, GroupName, GroupNode, GroupView, JobName, Layout, Versioned,
 };
@@ -53,6 +55,13 @@ impl GroupSnapshot {
         is_limited || self.view.permits().len() > 0 || !self.view.line().is_empty()
     }
 
+    /// Returns the change that gives the group these limits.
+    #[must_use]
+    pub fn change_to(&self, limits: GroupLimits) -> GroupChange {
+        let (group, before) = (self.view.name().clone(), self.view.limits());
+        GroupChange { group, before, after: limits, record: None }
+    }
+
     fn has_recorded(&self, id: &str) -> bool {
         self.audit().any(|record| record.id == id)
     }
@@ -68,8 +77,27 @@ pub struct GroupChange {
     pub before: Option<GroupLimits>,
     /// The limits after the change.
     pub after: GroupLimits,
-    /// The audit record. `None` if the limits were as wanted, so that nothing was written.
+    /// The audit record. `None` if nothing was written: the limits were as wanted, or the change is
+    /// a preview.
     pub record: Option<AuditRecord>,
+}
+
+impl GroupChange {
+    /// Returns true if the limits before differ from those after.
+    #[must_use]
+    pub fn has_effect(&self) -> bool {
+        self.before != Some(self.after)
+    }
+}
+
+impl fmt::Display for GroupChange {
+    /// Shows the limits before and after, such as `no limits -> at most 3 runs at once`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.before {
+            Some(before) => write!(f, "{before} -> {}", self.after),
+            None => write!(f, "unreadable -> {}", self.after),
+        }
+    }
 }
 
 impl Operations {
@@ -140,10 +168,8 @@ impl Operations {
             if let Some(change) = sent.take_if(|_: &mut GroupChange| found.has_recorded(&id)) {
                 return Ok(change);
             }
-            let before = found.view.limits();
-            let mut change =
-                GroupChange { group: group.clone(), before, after: limits, record: None };
-            if before == Some(limits) {
+            let mut change = found.change_to(limits);
+            if !change.has_effect() {
                 return Ok(change);
             }
             let record = self.record_of(&id, &change, by);
@@ -174,7 +200,6 @@ impl Operations {
 
     fn record_of(&self, id: &str, change: &GroupChange, by: &By) -> AuditRecord {
         let act = if change.after.is_none() { "remove group" } else { "set group" };
-        let before = change.before.map_or("unreadable".to_owned(), |limits| limits.to_string());
         AuditRecord {
             id: id.to_owned(),
             at_ms: self.now().as_millisecond(),
@@ -182,7 +207,7 @@ impl Operations {
             why: by.why().to_owned(),
             act: act.to_owned(),
             target: AuditRecord::text(change.group.as_str()),
-            what: AuditRecord::text(&format!("{before} -> {}", change.after)),
+            what: AuditRecord::text(&change.to_string()),
         }
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use coordination::{GroupLimits, GroupName, JobConfig};
 use jiff::Timestamp;
 use job_types::{JobFile, declared_configs};
-use operations::{ApplyPlan, Operations, Owner, plan_apply};
+use operations::{ApplyPlan, GroupChange, GroupSnapshot, Operations, Owner, plan_apply};
 use serde_json::json;
 use sharding::StrategyRegistry;
 
@@ -54,15 +54,16 @@ impl ApplyArguments {
         let strategies = StrategyRegistry::default();
         let now = Timestamp::now();
         let plan = plan_apply(&declared, &present, &self.owner, self.prune, &strategies, now);
-        let (Some(operations), Some(by)) = (operations, by) else {
-            let groups = changes_of(&groups, &cx.operations().await?).await?;
-            return Ok(dry_run(cx, &plan, &groups));
+        let (Some(operations), Some(by)) = (&operations, by) else {
+            let changes = previews(&groups, operations.as_ref()).await?;
+            return Ok(dry_run(cx, &plan, &group_lines(&changes)));
         };
         // The limits come first, so that no new job of a group runs without them.
-        let set = changes_of(&groups, &operations).await?;
+        let mut changes = Vec::new();
         for (group, limits) in &groups {
-            operations.set_group(group, *limits, &by).await?;
+            changes.push(operations.set_group(group, *limits, &by).await?);
         }
+        let set = group_lines(&changes);
         let what = format!("applying {}", self.folder.display());
         let report = Box::pin(waiting::shown(&what, operations.apply(&plan, &by))).await;
         let unread = unread(&plan);
@@ -145,17 +146,27 @@ fn declared_groups(files: &[(String, JobFile)]) -> Result<Groups, Fault> {
     Ok(groups)
 }
 
-/// Returns the groups whose stored limits differ from the declared ones, one line each.
-async fn changes_of(groups: &Groups, operations: &Operations) -> Result<Vec<String>, Fault> {
-    let mut lines = Vec::new();
+/// Returns the changes of groups that would be made. Without operations there is no registry yet,
+/// and so no group.
+async fn previews(
+    groups: &Groups,
+    operations: Option<&Operations>,
+) -> Result<Vec<GroupChange>, Fault> {
+    let mut changes = Vec::new();
     for (group, limits) in groups {
-        let stored = operations.group(group).await?.view().limits();
-        if stored != Some(*limits) {
-            let before = stored.map_or("unreadable limits".to_owned(), |it| it.to_string());
-            lines.push(format!("set group {group}: {before} -> {limits}"));
-        }
+        let found = match operations {
+            Some(operations) => operations.group(group).await?,
+            None => GroupSnapshot::of_nodes(group.clone(), &[]),
+        };
+        changes.push(found.change_to(*limits));
     }
-    Ok(lines)
+    Ok(changes)
+}
+
+/// Returns one line for each change of a group that has an effect.
+fn group_lines(changes: &[GroupChange]) -> Vec<String> {
+    let changes = changes.iter().filter(|change| change.has_effect());
+    changes.map(|change| format!("set group {}: {change}", change.group)).collect()
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Fault> {

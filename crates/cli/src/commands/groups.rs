@@ -80,13 +80,9 @@ async fn changed(
 ) -> Result<Page, Fault> {
     let by = reasoned.by()?;
     let change = cx.operations().await?.set_group(group, limits, &by).await?;
-    let shown = |limits: Option<GroupLimits>| {
-        limits.map_or("unreadable".to_owned(), |limits| limits.to_string())
-    };
-    let (before, after) = (shown(change.before), shown(Some(change.after)));
     let text = match &change.record {
-        Some(_) => format!("group {group}: {before} -> {after}"),
-        None => format!("group {group} has {after} already"),
+        Some(_) => format!("group {group}: {change}"),
+        None => format!("group {group} has {} already", change.after),
     };
     let document = json!({
         "group": group.as_str(),
