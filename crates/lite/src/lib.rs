@@ -32,6 +32,7 @@ mod places;
 mod progress;
 mod reads;
 mod registration;
+mod requests;
 mod retry;
 mod run;
 mod run_node;

@@ -2,58 +2,13 @@
 
 use crate::support;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use lite::{GroupLimits, GroupName, JobBuilder, JobConfig, ShardingContext, StartRate};
 
-use lite::{
-    GroupLimits, GroupName, JobBuilder, JobConfig, JobHandle, ShardingContext, StartRate, job_fn,
-};
-use tokio::sync::{Semaphore, mpsc};
+use support::gated::Gated;
+use support::{Cluster, within};
 
-use support::{Cluster, Member, within};
-
-/// Runs of all jobs. Each reports its begin, and ends by a permit of the test.
-#[derive(Clone)]
-struct Work {
-    gate: Arc<Semaphore>,
-    running: Arc<AtomicUsize>,
-    most: Arc<AtomicUsize>,
-    began: mpsc::UnboundedSender<String>,
-}
-
-impl Work {
-    fn new() -> (Self, mpsc::UnboundedReceiver<String>) {
-        let (began, begins) = mpsc::unbounded_channel();
-        let (gate, running, most) = (Arc::new(Semaphore::new(0)), Arc::default(), Arc::default());
-        (Self { gate, running, most, began }, begins)
-    }
-
-    async fn join(&self, member: &Member, config: JobConfig) -> JobHandle {
-        let work = self.clone();
-        let job = job_fn(move |context: ShardingContext| {
-            let work = work.clone();
-            let running = work.running.fetch_add(1, Ordering::SeqCst) + 1;
-            work.most.fetch_max(running, Ordering::SeqCst);
-            work.began.send(context.job_name().to_string()).unwrap();
-            async move {
-                let _over = Over(Arc::clone(&work.running));
-                work.gate.acquire().await?.forget();
-                Ok(())
-            }
-        });
-        let handle = member.scheduler.schedule(config, job).await.unwrap();
-        within("joining", handle.joined()).await.unwrap();
-        handle
-    }
-}
-
-/// Counts the end of a run, also if its future is dropped.
-struct Over(Arc<AtomicUsize>);
-
-impl Drop for Over {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
+fn job_name(run: &ShardingContext) -> String {
+    run.job_name().to_string()
 }
 
 fn group() -> GroupName {
@@ -80,7 +35,7 @@ async fn jobs_of_a_group_share_its_permits_in_turn() {
     let cluster = Cluster::new();
     let (one, two) = (cluster.member(1), cluster.member(2));
     one.scheduler.define_group(group(), runs(1)).await.unwrap();
-    let (work, mut begins) = Work::new();
+    let (work, mut begins) = Gated::new(job_name);
     let large = work.join(&one, grouped("large", 6)).await;
     let small = work.join(&two, grouped("small", 1)).await;
     large.trigger().await.unwrap();
@@ -95,7 +50,7 @@ async fn jobs_of_a_group_share_its_permits_in_turn() {
     work.gate.add_permits(1);
     let place = seen.iter().position(|job| job == "small").unwrap();
     assert!(place <= 2, "{seen:?}");
-    assert_eq!(work.most.load(Ordering::SeqCst), 1);
+    assert_eq!(work.most_at_once(), 1);
     let free = || !exists(&cluster, "permits/0");
     cluster.until("job@-@groups", "the end of the runs", free).await;
 }
@@ -105,7 +60,7 @@ async fn lost_instance_gives_the_permits_of_a_group_back() {
     let cluster = Cluster::new();
     let (one, two) = (cluster.member(1), cluster.member(2));
     one.scheduler.define_group(group(), runs(1)).await.unwrap();
-    let (work, mut begins) = Work::new();
+    let (work, mut begins) = Gated::new(job_name);
     let first = work.join(&one, grouped("first", 1)).await;
     let second = work.join(&two, grouped("second", 1)).await;
     first.trigger().await.unwrap();

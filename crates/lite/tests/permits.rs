@@ -2,56 +2,14 @@
 
 use crate::support;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use lite::{JobBuilder, JobConfig, ShardingContext};
 
-use lite::{JobBuilder, JobConfig, JobHandle, ShardingContext, job_fn};
-use tokio::sync::{Semaphore, mpsc};
+use support::gated::Gated;
+use support::{Cluster, balanced, within};
 
-use support::{Cluster, Member, balanced, within};
-
-/// Runs of all instances. Each reports its begin, and ends by a permit of the test.
-#[derive(Clone)]
-struct Work {
-    gate: Arc<Semaphore>,
-    running: Arc<AtomicUsize>,
-    most: Arc<AtomicUsize>,
-    began: mpsc::UnboundedSender<(u32, &'static str)>,
-}
-
-impl Work {
-    fn new() -> (Self, mpsc::UnboundedReceiver<(u32, &'static str)>) {
-        let (began, begins) = mpsc::unbounded_channel();
-        let (gate, running, most) = (Arc::new(Semaphore::new(0)), Arc::default(), Arc::default());
-        (Self { gate, running, most, began }, begins)
-    }
-
-    async fn join(&self, member: &Member, config: JobConfig) -> JobHandle {
-        let work = self.clone();
-        let job = job_fn(move |context: ShardingContext| {
-            let work = work.clone();
-            let running = work.running.fetch_add(1, Ordering::SeqCst) + 1;
-            work.most.fetch_max(running, Ordering::SeqCst);
-            work.began.send((context.item().index(), context.source().as_str())).unwrap();
-            async move {
-                let _over = Over(Arc::clone(&work.running));
-                work.gate.acquire().await?.forget();
-                Ok(())
-            }
-        });
-        let handle = member.scheduler.schedule(config, job).await.unwrap();
-        within("joining", handle.joined()).await.unwrap();
-        handle
-    }
-}
-
-/// Counts the end of a run, also if its future is dropped.
-struct Over(Arc<AtomicUsize>);
-
-impl Drop for Over {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
+/// Returns the item of a run, and its source.
+fn begin(run: &ShardingContext) -> (u32, &'static str) {
+    (run.item().index(), run.source().as_str())
 }
 
 fn limited(items: u32, max: u32) -> JobConfig {
@@ -62,7 +20,7 @@ fn limited(items: u32, max: u32) -> JobConfig {
 async fn limit_of_cluster_holds_over_all_instances() {
     let cluster = Cluster::new();
     let (one, two) = (cluster.member(1), cluster.member(2));
-    let (work, mut begins) = Work::new();
+    let (work, mut begins) = Gated::new(begin);
     let first = work.join(&one, limited(8, 3)).await;
     let second = work.join(&two, limited(8, 3)).await;
     balanced(&cluster, &[&first, &second], 8).await;
@@ -76,7 +34,7 @@ async fn limit_of_cluster_holds_over_all_instances() {
     }
     seen.sort_unstable();
     assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6, 7]);
-    assert_eq!(work.most.load(Ordering::SeqCst), 3);
+    assert_eq!(work.most_at_once(), 3);
     work.gate.add_permits(3);
     let free = || cluster.stored("job", &["coordination", "permits", "0"]).is_none();
     cluster.until("job", "the end of the runs", free).await;
@@ -86,7 +44,7 @@ async fn limit_of_cluster_holds_over_all_instances() {
 async fn lost_instance_gives_its_permits_back() {
     let cluster = Cluster::new();
     let (one, two) = (cluster.member(1), cluster.member(2));
-    let (work, mut begins) = Work::new();
+    let (work, mut begins) = Gated::new(begin);
     let first = work.join(&one, limited(2, 1)).await;
     let second = work.join(&two, limited(2, 1)).await;
     balanced(&cluster, &[&first, &second], 2).await;
@@ -107,6 +65,6 @@ async fn lost_instance_gives_its_permits_back() {
     let mut expected = [(item, "FAILOVER"), (other, "MANUAL")];
     expected.sort_unstable();
     assert_eq!(next, expected);
-    assert_eq!(work.most.load(Ordering::SeqCst), 1);
+    assert_eq!(work.most_at_once(), 1);
     drop(left);
 }

@@ -2,6 +2,7 @@
 //! paused time.
 #![allow(clippy::disallowed_methods, reason = "the tests' own deadline, in paused time")]
 
+pub(crate) mod gated;
 pub(crate) mod log;
 
 use std::collections::BTreeSet;
