@@ -99,39 +99,66 @@ fn properties_hold_while_servers_expire() {
     assert!(expired > 20, "{expired} servers have expired");
 }
 
+/// Replaces some changes of the configuration in a script. `next` returns the n-th new one, counted
+/// from the seed.
+fn with_changes(
+    mut script: Script,
+    is_replaced: impl Fn(&Change) -> bool,
+    next: impl Fn(u64) -> Change,
+) -> Script {
+    let mut n = script.seed;
+    for timed in &mut script.acts {
+        if let Act::Configure { change } = &mut timed.act
+            && is_replaced(change)
+        {
+            n += 1;
+            *change = next(n);
+        }
+    }
+    script
+}
+
+/// Plays the scripts of all seeds below `n_seeds`, without a violation. Returns how often each of
+/// these events happened.
+fn played<const N: usize>(
+    n_seeds: u64,
+    script: impl Fn(u64) -> Script,
+    judge: impl Fn(u64) -> Judge,
+    events: [&str; N],
+) -> [u64; N] {
+    let mut seen = [0; N];
+    for seed in 0..n_seeds {
+        let script = script(seed);
+        let report = run(&script, judge(seed), Keep { trace: false, history: false });
+        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
+        for (count, event) in seen.iter_mut().zip(events) {
+            *count += report.coverage.of(event);
+        }
+    }
+    seen
+}
+
+/// Returns the judge that also runs the checker in each fourth seed.
+fn mostly_online(seed: u64) -> Judge {
+    if seed.is_multiple_of(4) { Judge::Full } else { Judge::Online }
+}
+
 /// Returns the script of a seed in which the job limits its runs, and the limit changes.
 fn limited_script(seed: u64) -> Script {
     let mut profile = Profile::draw(seed);
     let limit = |n: u64| u32::try_from(n % 4).unwrap_or(0);
     profile.job.cluster_concurrency = 1 + limit(seed);
-    let mut script = Script::with(seed, profile);
-    let mut n = seed;
-    for timed in &mut script.acts {
-        if let Act::Configure { change: change @ (Change::Period(_) | Change::Misfire(_)) } =
-            &mut timed.act
-        {
-            n += 1;
-            *change = Change::Limit(limit(n));
-        }
-    }
-    script
+    let is_other = |change: &Change| matches!(change, Change::Period(_) | Change::Misfire(_));
+    with_changes(Script::with(seed, profile), is_other, |n| Change::Limit(limit(n)))
 }
 
 /// Holders of permits are killed and cut off as in all runs, and the limit is raised, lowered and
 /// lifted.
 #[test]
 fn properties_hold_under_a_limit_of_runs() {
-    let (mut claimed, mut failovers, mut changes) = (0, 0, 0);
-    for seed in 0..400 {
-        let judge = if seed % 4 == 0 { Judge::Full } else { Judge::Online };
-        let script = limited_script(seed);
-        let report = run(&script, judge, Keep { trace: false, history: false });
-        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
-        claimed += report.coverage.of("claimed");
-        failovers += report.coverage.of("failover");
-        changes += report.coverage.of("config_limit");
-    }
-    let seen = (claimed, failovers, changes);
+    let events = ["claimed", "failover", "config_limit"];
+    let seen = played(400, limited_script, mostly_online, events);
+    let [claimed, failovers, changes] = seen;
     assert!(claimed > 5_000 && failovers > 60 && changes > 50, "{seen:?}");
 }
 
@@ -154,18 +181,11 @@ fn properties_hold_with_a_fixed_delay() {
 /// Operators request and cancel backfills often, beside all faults and other operator actions.
 #[test]
 fn properties_hold_during_backfills() {
-    let (mut done, mut cancelled, mut failovers) = (0, 0, 0);
-    for seed in 0..200 {
-        let profile = Profile { backfill_every: 40, ..Profile::draw(seed) };
-        let judge = if seed % 4 == 0 { Judge::Full } else { Judge::Online };
-        let script = Script::with(seed, profile);
-        let report = run(&script, judge, Keep { trace: false, history: false });
-        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
-        done += report.coverage.of("backfill_done");
-        cancelled += report.coverage.of("backfill_cancelled");
-        failovers += report.coverage.of("failover");
-    }
-    let seen = (done, cancelled, failovers);
+    let backfill_script =
+        |seed| Script::with(seed, Profile { backfill_every: 40, ..Profile::draw(seed) });
+    let events = ["backfill_done", "backfill_cancelled", "failover"];
+    let seen = played(200, backfill_script, mostly_online, events);
+    let [done, cancelled, failovers] = seen;
     assert!(done > 60 && cancelled > 40 && failovers > 30, "{seen:?}");
 }
 
@@ -176,32 +196,16 @@ fn rated_script(seed: u64) -> Script {
     profile.job.starts = 1 + rate(seed);
     // Earlier releases count no starts.
     profile.mixed_releases = false;
-    let mut script = Script::with(seed, profile);
-    let mut n = seed;
-    for timed in &mut script.acts {
-        if let Act::Configure { change: change @ (Change::Period(_) | Change::Misfire(_)) } =
-            &mut timed.act
-        {
-            n += 1;
-            *change = Change::Rate(rate(n));
-        }
-    }
-    script
+    let is_other = |change: &Change| matches!(change, Change::Period(_) | Change::Misfire(_));
+    with_changes(Script::with(seed, profile), is_other, |n| Change::Rate(rate(n)))
 }
 
 /// Instances with slow, fast and reset clocks share the starts, and the rate changes and is lifted.
 #[test]
 fn properties_hold_at_a_start_rate() {
-    let (mut claimed, mut failovers, mut changes) = (0, 0, 0);
-    for seed in 0..400 {
-        let script = rated_script(seed);
-        let report = run(&script, Judge::Full, Keep { trace: false, history: false });
-        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
-        claimed += report.coverage.of("claimed");
-        failovers += report.coverage.of("failover");
-        changes += report.coverage.of("config_rate");
-    }
-    let seen = (claimed, failovers, changes);
+    let events = ["claimed", "failover", "config_rate"];
+    let seen = played(400, rated_script, |_| Judge::Full, events);
+    let [claimed, failovers, changes] = seen;
     assert!(claimed > 2_000 && failovers > 30 && changes > 50, "{seen:?}");
 }
 
@@ -215,33 +219,17 @@ fn grouped_script(seed: u64) -> Script {
     profile.job.cluster_concurrency = if seed.is_multiple_of(5) { 2 } else { 0 };
     // Earlier releases take no permits.
     profile.mixed_releases = false;
-    let mut script = Script::with(seed, profile);
-    let mut n = seed;
-    for timed in &mut script.acts {
-        if let Act::Configure { change: change @ (Change::Period(_) | Change::Misfire(_)) } =
-            &mut timed.act
-        {
-            n += 1;
-            *change = Change::Group(limit(n));
-        }
-    }
-    script
+    let is_other = |change: &Change| matches!(change, Change::Period(_) | Change::Misfire(_));
+    with_changes(Script::with(seed, profile), is_other, |n| Change::Group(limit(n)))
 }
 
 /// Holders of permits and instances in the line are killed and cut off as in all runs, and the
 /// limits of the group are raised and lowered.
 #[test]
 fn properties_hold_in_a_group() {
-    let (mut claimed, mut failovers, mut changes) = (0, 0, 0);
-    for seed in 0..400 {
-        let script = grouped_script(seed);
-        let report = run(&script, Judge::Full, Keep { trace: false, history: false });
-        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
-        claimed += report.coverage.of("claimed");
-        failovers += report.coverage.of("failover");
-        changes += report.coverage.of("config_group");
-    }
-    let seen = (claimed, failovers, changes);
+    let events = ["claimed", "failover", "config_group"];
+    let seen = played(400, grouped_script, |_| Judge::Full, events);
+    let [claimed, failovers, changes] = seen;
     assert!(claimed > 2_000 && failovers > 30 && changes > 50, "{seen:?}");
 }
 
@@ -256,34 +244,19 @@ fn overlap_script(seed: u64) -> Script {
     (work.slow, work.slow_ms, work.hang) = (60, 1_500, 5);
     // Earlier releases lose the requests.
     profile.mixed_releases = false;
-    let mut script = Script::with(seed, profile);
-    let mut n = seed;
-    for timed in &mut script.acts {
-        if let Act::Configure {
-            change: change @ (Change::Period(_) | Change::Monitor(_) | Change::CatchUp(_)),
-        } = &mut timed.act
-        {
-            n += 1;
-            *change = Change::CancelOverlaps(!n.is_multiple_of(3));
-        }
-    }
-    script
+    let is_other = |change: &Change| {
+        matches!(change, Change::Period(_) | Change::Monitor(_) | Change::CatchUp(_))
+    };
+    let next = |n: u64| Change::CancelOverlaps(!n.is_multiple_of(3));
+    with_changes(Script::with(seed, profile), is_other, next)
 }
 
 /// Fires cancel runs beside all faults, other requests to cancel, and backfills.
 #[test]
 fn properties_hold_when_fires_cancel_runs() {
-    let (mut cancelled, mut misfires, mut failovers, mut changes) = (0, 0, 0, 0);
-    for seed in 0..400 {
-        let script = overlap_script(seed);
-        let report = run(&script, Judge::Full, Keep { trace: false, history: false });
-        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
-        cancelled += report.coverage.of("cancelled");
-        misfires += report.coverage.of("misfire");
-        failovers += report.coverage.of("failover");
-        changes += report.coverage.of("config_overlap");
-    }
-    let seen = (cancelled, misfires, failovers, changes);
+    let events = ["cancelled", "misfire", "failover", "config_overlap"];
+    let seen = played(400, overlap_script, |_| Judge::Full, events);
+    let [cancelled, misfires, failovers, changes] = seen;
     assert!(cancelled > 1_000 && misfires > 1_000 && failovers > 30 && changes > 50, "{seen:?}");
 }
 
@@ -297,36 +270,22 @@ fn queue_script(seed: u64) -> Script {
     // A limit lets idle items wait with their queues.
     job.cluster_concurrency = if seed.is_multiple_of(3) { 2 } else { 0 };
     script.profile.work.hang = 0;
-    let mut n = seed;
-    for timed in &mut script.acts {
-        if let Act::Configure { change: change @ Change::CancelOverlaps(_) } = &mut timed.act {
-            n += 1;
-            *change = match n % 5 {
-                0 => Change::CancelOverlaps(true),
-                1 => Change::CancelOverlaps(false),
-                2 => Change::Queue(0),
-                3 => Change::Queue(1),
-                _ => Change::Queue(4),
-            };
-        }
-    }
-    script
+    let next = |n: u64| match n % 5 {
+        0 => Change::CancelOverlaps(true),
+        1 => Change::CancelOverlaps(false),
+        2 => Change::Queue(0),
+        3 => Change::Queue(1),
+        _ => Change::Queue(4),
+    };
+    with_changes(script, |change| matches!(change, Change::CancelOverlaps(_)), next)
 }
 
 /// Fires queue behind runs beside all faults, cancellations, backfills and limits.
 #[test]
 fn properties_hold_when_fires_queue() {
-    let (mut misfires, mut full, mut failovers, mut changes) = (0, 0, 0, 0);
-    for seed in 0..400 {
-        let script = queue_script(seed);
-        let report = run(&script, Judge::Full, Keep { trace: false, history: false });
-        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
-        misfires += report.coverage.of("misfire");
-        full += report.coverage.of("queue_full");
-        failovers += report.coverage.of("failover");
-        changes += report.coverage.of("config_queue");
-    }
-    let seen = (misfires, full, failovers, changes);
+    let events = ["misfire", "queue_full", "failover", "config_queue"];
+    let seen = played(400, queue_script, |_| Judge::Full, events);
+    let [misfires, full, failovers, changes] = seen;
     assert!(misfires > 2_000 && full > 200 && failovers > 30 && changes > 30, "{seen:?}");
 }
 
