@@ -35,11 +35,7 @@ impl Store {
         zone: &TimeZone,
     ) -> Result<BTreeMap<String, BTreeMap<u32, i64>>, Fault> {
         use ColumnKind::{Int, Text};
-        let (int, text) = match self.kind() {
-            Kind::Sqlite => ("INTEGER", "TEXT"),
-            Kind::Postgres => ("BIGINT", "TEXT"),
-            Kind::MySql => ("SIGNED", "CHAR"),
-        };
+        let (int, text) = cast_types(self.kind());
         let sql = format!(
             "SELECT job_name, CAST(sharding_item AS {int}), CAST(MAX(complete_time) AS {text}) \
              FROM JOB_EXECUTION_LOG WHERE is_success = ? AND complete_time IS NOT NULL \
@@ -66,11 +62,7 @@ impl Store {
         zone: &TimeZone,
     ) -> Result<BTreeMap<String, BTreeMap<u32, JavaFailures>>, Fault> {
         use ColumnKind::{Int, Text};
-        let (int, text) = match self.kind() {
-            Kind::Sqlite => ("INTEGER", "TEXT"),
-            Kind::Postgres => ("BIGINT", "TEXT"),
-            Kind::MySql => ("SIGNED", "CHAR"),
-        };
+        let (int, text) = cast_types(self.kind());
         // A run that has not ended is stored as failed without an end.
         let sql = format!(
             "SELECT l.job_name, CAST(l.sharding_item AS {int}), CAST(MAX(n.failed) AS {int}), \
@@ -114,6 +106,16 @@ impl Store {
             }
         }
         Ok(found)
+    }
+}
+
+/// Returns the types to which a kind of store casts numbers and texts: ElasticJob's columns have
+/// other types in each.
+fn cast_types(kind: Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::Sqlite => ("INTEGER", "TEXT"),
+        Kind::Postgres => ("BIGINT", "TEXT"),
+        Kind::MySql => ("SIGNED", "CHAR"),
     }
 }
 
