@@ -219,6 +219,9 @@ impl Follower {
     async fn run(mut self) {
         loop {
             let change = tokio::select! {
+                // A registry that answers again begins a snapshot, which comes before what was
+                // known is shown as current.
+                biased;
                 change = self.feed.next() => match change {
                     Some(change) => Some(change),
                     None => break,

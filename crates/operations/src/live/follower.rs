@@ -43,6 +43,9 @@ impl Follower {
     pub(super) async fn run(mut self) {
         loop {
             tokio::select! {
+                // A registry that answers again begins a snapshot, which comes before what was
+                // known is shown as current.
+                biased;
                 change = self.feed.next() => match change {
                     Some(change) => self.follow(change).await,
                     None => break,
