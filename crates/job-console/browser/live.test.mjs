@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, browser, exported, renamed, tab } from './harness.mjs'
+import { Console, browser, exported, operate, renamed, tab } from './harness.mjs'
 
 let running
 let chromium
@@ -92,6 +92,22 @@ async function api(page, method, path, body, headers = {}) {
   assert.ok(answer.ok, `${method} ${path}: ${JSON.stringify(answer.body)}`)
   return answer
 }
+
+test('a link that has the focus stays the same operation when links appear and disappear', async () => {
+  const page = await tab(chromium)
+  await page.goto(`${home}/jobs/daily-report?item=0`)
+  const [cancel, enable] = ['cancel', 'enable'].map((word) => `#item a[href$="act/${word}?item=0"]`)
+  await page.waitForSelector(enable)
+  await page.focus(enable)
+  const isFocused = () => page.evaluate((enable) => document.activeElement.matches(enable), enable)
+  // A run of this job takes a while. The link to its cancellation is before the other one.
+  await operate(home.replace('/n/', '/api/v1/namespaces/'), 'daily-report', 'run', 'browser test')
+  await page.waitForSelector(cancel)
+  assert.ok(await isFocused(), 'while the item runs')
+  await page.waitForFunction((cancel) => !document.querySelector(cancel), {}, cancel)
+  assert.ok(await isFocused(), 'after the run')
+  await page.close()
+})
 
 test('a new row that changes before it is asked for is shown as it is', async () => {
   const acting = await tab(chromium)

@@ -255,15 +255,8 @@ fn job_row(
     let id = format!("j-{}", encoded(name));
     let here =
         snapshot.and_then(|job| Some((job.view().server_state(ip)?, running_on_server(job, ip))));
-    let link = |permission, word: &str| {
-        act(
-            cx,
-            permission,
-            name,
-            &format!("{word}?server={}", encoded(ip.as_str())),
-            &lang.act_title(word),
-        )
-    };
+    let query = format!("?server={}", encoded(ip.as_str()));
+    let link = |permission, word: &str| act(cx, &id, permission, name, (word, &query));
     let row = html! {
         tr id=(id) {
             th scope="row" { a href=(cx.job(name)) { (name) } }

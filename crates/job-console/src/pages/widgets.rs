@@ -217,18 +217,25 @@ pub(crate) fn page_number_of(cx: &Cx<'_>, total: usize, size: usize) -> usize {
     cx.address.number("page").unwrap_or(1).clamp(1, total.div_ceil(size).max(1))
 }
 
-/// Returns a link to an operation on a job, if the caller may use it.
+/// Returns a link to an operation on a job, if the caller may use it. `query` is empty, or names the
+/// part of the job, such as `?item=0`.
+///
+/// The id of the link is unique if no other link to this operation is in the same place. The script
+/// matches the elements of a page by their ids. Without one, a link that has the focus would become
+/// its neighbour when a link before it disappears.
 pub(crate) fn act(
     cx: &Cx<'_>,
+    place: &str,
     permission: Permission,
     job: &str,
-    word: &str,
-    label: &str,
+    (word, query): (&str, &str),
 ) -> Markup {
     let is_allowed = cx.may(permission, Some(job));
     html! {
         @if is_allowed {
-            a.button href={ (cx.job(job)) "/act/" (word) } data-dialog { (label) "…" }
+            a.button id={ (place) "-" (word) } href={ (cx.job(job)) "/act/" (word) (query) } data-dialog {
+                (cx.lang().act_title(word)) "…"
+            }
         }
     }
 }

@@ -235,10 +235,8 @@ pub(super) fn one_item(
     let time = |ms: Option<i64>| {
         html! { @match moment(ms) { Some(at) => { (cx.when(at, zone)) }, None => { "–" } } }
     };
-    let act = |permission, word: &str| {
-        let path = format!("{word}?item={}", item.item);
-        act(cx, permission, name, &path, &lang.act_title(word))
-    };
+    let query = format!("?item={}", item.item);
+    let act = |permission, word: &str| act(cx, "item", permission, name, (word, &query));
     html! {
         section.card aria-labelledby="item-title" {
             div.title {

@@ -67,19 +67,19 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Ans
 }
 
 fn heading(cx: &Cx<'_>, job: &JobLine) -> Markup {
-    let (lang, name) = (cx.lang(), job.job_name.as_str());
+    let name = job.job_name.as_str();
     html! {
         div.title {
             h1 { (name) }
             (cx.live("state", &job_state(cx, job)))
             span.grow {}
             (cx.live("acts", &html! {
-                (act(cx, Permission::Run, name, "run", &lang.act_title("run")))
+                (act(cx, "acts", Permission::Run, name, ("run", "")))
                 @if job.paused_servers > 0 {
-                    (act(cx, Permission::Pause, name, "resume", &lang.act_title("resume")))
+                    (act(cx, "acts", Permission::Pause, name, ("resume", "")))
                 }
                 @if job.status != JobState::Paused {
-                    (act(cx, Permission::Pause, name, "pause", &lang.act_title("pause")))
+                    (act(cx, "acts", Permission::Pause, name, ("pause", "")))
                 }
                 (more_acts(cx, name))
             }))

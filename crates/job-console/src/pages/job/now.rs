@@ -166,7 +166,7 @@ fn helping(
     late: Option<&Late>,
 ) -> Markup {
     let (lang, name) = (cx.lang(), job.job().as_str());
-    let button = |permission, word: &str| act(cx, permission, name, word, &lang.act_title(word));
+    let button = |permission, word: &str| act(cx, "help", permission, name, (word, ""));
     let Some(attention) = attention else { return html! {} };
     match attention {
         Attention::Failing => button(Permission::Run, "rerun"),

@@ -71,7 +71,8 @@ fn owners(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
                 } }
                 tbody {
                     @for (id, items) in &owned {
-                        tr {
+                        @let row = format!("o-{}", encoded(id.as_str()));
+                        tr id=(row) {
                             th scope="row" {
                                 (instance(cx, id.as_str()))
                                 @let attributes = job.view().attributes_of(id).unwrap_or_default();
@@ -80,7 +81,7 @@ fn owners(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
                             td { (member_state(cx, job, id)) }
                             td.num { (items.len()) }
                             td.text { (ranges(items)) }
-                            @if may_shut_down { td.nowrap { (shut_down(cx, job, id)) } }
+                            @if may_shut_down { td.nowrap { (shut_down(cx, &row, job, id)) } }
                         }
                     }
                     @if !unowned.is_empty() {
@@ -99,11 +100,11 @@ fn owners(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
 }
 
 /// Returns the link to the shutdown of an instance that is registered.
-fn shut_down(cx: &Cx<'_>, job: &JobSnapshot, id: &InstanceId) -> Markup {
-    let word = format!("shut-down?instance={}", encoded(id.as_str()));
+fn shut_down(cx: &Cx<'_>, row: &str, job: &JobSnapshot, id: &InstanceId) -> Markup {
+    let query = format!("?instance={}", encoded(id.as_str()));
     html! {
         @if job.view().is_registered(id) {
-            (act(cx, Permission::ShutDown, job.job().as_str(), &word, &cx.lang().act_title("shut-down")))
+            (act(cx, row, Permission::ShutDown, job.job().as_str(), ("shut-down", &query)))
         }
     }
 }
