@@ -59,7 +59,8 @@ pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
         // Without files, Node would run all.
         if !files.is_empty() {
             let mut tests = node.command();
-            tests.args(["--test", concurrency, TEST_TIMEOUT]).args(files);
+            // The failures are at the end, where a long log is read first.
+            tests.args(["--test", "--test-reporter=spec", concurrency, TEST_TIMEOUT]).args(files);
             steps.command(name, &mut tests)?;
         }
     }
