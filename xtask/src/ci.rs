@@ -38,6 +38,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     steps.step("tidy", || tidy::check(&[]))?;
     deploy::run(&mut steps)?;
     steps.command("lints", &mut niced(&cargo(lints)))?;
+    // With those of the other packages, features that its manifest lacks would be enabled, too.
+    steps.command("ejob without optional features", &mut niced(&cargo("check -p cli")))?;
     site::run(&mut steps)?;
     if let Some(suite) = suite {
         steps.join(suite)?;

@@ -44,11 +44,20 @@ pub(crate) fn check() -> Result<(), Error> {
     let folder = folder();
     let unpacked = folder.join("unpacked");
     steps.step("unpacking", || unpack(&packed(&folder), &unpacked))?;
+    steps.step("each package alone", || packages.iter().try_for_each(check_alone))?;
     steps.step("programs that use the packed files", || {
         consumers::test(&folder, &unpacked, &packages)
     })?;
     println!("packed files: {}", packed(&folder).display());
     steps.end("cargo xtask package")
+}
+
+/// Compiles a package with its default features.
+///
+/// Together with others, it could use features of a dependency that its own manifest lacks.
+fn check_alone(package: &Package) -> Result<(), Error> {
+    let staged = folder().join("workspace");
+    run(cargo_in(&staged).args(["check", "--quiet", "--package", &package.name]))
 }
 
 /// Packs the crates without compiling them: a dry run of publishing them.
