@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use checker::history::Record;
 use coordination::{
-    Backfill, BackfillCancel, BackfillLog, CancelRequest, FireTime, Layout, OperatorStep,
-    UnknownFields, decode_backfills, decode_ledger,
+    Backfill, BackfillCancel, BackfillLog, CancelRequest, FireTime, GroupLimits, GroupName, Layout,
+    OperatorStep, UnknownFields, decode_backfills, decode_ledger,
 };
 use lite::{JobConfig, ShardingItem};
 use reg_center::{Node, Txn, Version};
@@ -237,6 +237,13 @@ pub enum AdminOp {
     },
     /// Request the cancellation of the backfill that has not ended.
     CancelBackfill,
+    /// Store the limits of a group of jobs.
+    Group {
+        /// Name of the group.
+        group: GroupName,
+        /// New limits.
+        limits: GroupLimits,
+    },
     /// Delete the instance node of a process, as the console of ElasticJob does to shut it down.
     RemoveInstance(String),
     /// Delete the leader node.

@@ -1,7 +1,7 @@
 //! Operator actions, as the registry transactions that the console of ElasticJob would write.
 
 use checker::history::{Fact, FaultOutcome};
-use coordination::{Layout, NodeKind, encode_config};
+use coordination::{GroupNode, Layout, NodeKind, encode_config, encode_group_limits};
 use lite::ShardingItem;
 use reg_center::{Lifetime, Node, NodePath, Txn, TxnOutcome};
 
@@ -93,6 +93,11 @@ impl ScenarioCluster {
                 let (log, at_ms) = (self.backfills(layout), self.nemesis.wall_ms());
                 let txn = AdminOp::cancel_backfill_txn(layout, log.as_ref(), at_ms);
                 ("cancel the backfill".to_owned(), vec![txn])
+            }
+            AdminOp::Group { group, limits } => {
+                let path = Layout::group_path(&group, &GroupNode::Limits);
+                let txn = self.write(path, &encode_group_limits(&limits));
+                (format!("set group {group}: {limits}"), vec![Some(txn)])
             }
             AdminOp::RemoveInstance(name) => {
                 let node = at(&["instances"]).and_then(|path| self.instance_of(&name, &path));

@@ -6,7 +6,7 @@
 //! table.
 //!
 //! In reading order: `stage`, `waits` (functions for scripts) · `history_queries`, `findings`
-//! (functions for expectations) · `f01` … `f37` · `judge`.
+//! (functions for expectations) · `f01` … `f38` · `judge`.
 
 mod findings;
 mod history_queries;
@@ -51,6 +51,7 @@ mod f34;
 mod f35;
 mod f36;
 mod f37;
+mod f38;
 
 use futures_util::future::BoxFuture;
 use testkit::harness::{
@@ -64,7 +65,7 @@ pub use stage::{ScenarioError, Stage};
 /// A fault scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Number of the scenario: `F01` to `F37`.
+    /// Number of the scenario: `F01` to `F38`.
     pub id: &'static str,
     /// The fault, in a few words.
     pub title: &'static str,
@@ -85,7 +86,7 @@ pub struct Scenario {
 }
 
 /// All scenarios, in order.
-pub const ALL: [Scenario; 37] = [
+pub const ALL: [Scenario; 38] = [
     f01::SCENARIO,
     f02::SCENARIO,
     f03::SCENARIO,
@@ -123,6 +124,7 @@ pub const ALL: [Scenario; 37] = [
     f35::SCENARIO,
     f36::SCENARIO,
     f37::SCENARIO,
+    f38::SCENARIO,
 ];
 
 /// Returns the scenario of this number, e.g. `F05`.
@@ -130,7 +132,7 @@ pub const ALL: [Scenario; 37] = [
 /// # Examples
 /// ```
 /// assert_eq!(simulation::scenario::find("F06").map(|scenario| scenario.id), Some("F06"));
-/// assert!(simulation::scenario::find("F38").is_none());
+/// assert!(simulation::scenario::find("F39").is_none());
 /// ```
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Scenario> {

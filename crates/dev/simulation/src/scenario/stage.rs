@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fastrand::Rng;
-use lite::{JobBuilder, JobConfig};
+use lite::{GroupLimits, GroupName, JobBuilder, JobConfig};
 
 use super::history_queries::JOB;
 use super::{
@@ -198,6 +198,11 @@ impl Stage {
     /// Disables the server of a process, or enables it again.
     pub(crate) async fn disable(&mut self, name: &str, disabled: bool) -> StepResult {
         self.admin(AdminOp::Server { ip: server_of(name), disabled }).await
+    }
+
+    /// Stores the limits of a group of jobs.
+    pub(crate) async fn set_group(&mut self, group: &GroupName, limits: GroupLimits) -> StepResult {
+        self.admin(AdminOp::Group { group: group.clone(), limits }).await
     }
 
     /// Changes the stored configuration.

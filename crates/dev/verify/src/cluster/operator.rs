@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use coordination::{JobName, Layout, NodeKind, encode_config};
+use coordination::{
+    GroupLimits, GroupName, GroupNode, JobName, Layout, NodeKind, encode_config,
+    encode_group_limits,
+};
 use jiff::Timestamp;
 use lite::JobConfig;
 use reg_center::{ConflictReason, Lifetime, Node, NodePath, RegistryCenter, Txn, TxnOutcome};
@@ -43,16 +46,29 @@ impl Operator {
 
     /// Sets the data of a node, and creates it if it does not exist.
     pub(super) async fn write(&self, below_job: &str, data: &str) -> Result<(), ClusterError> {
-        let path = self.path(below_job)?;
-        let data = data.to_owned();
+        self.write_at(self.path(below_job)?, data).await
+    }
+
+    /// Stores the limits of a group.
+    pub(super) async fn set_group(
+        &self,
+        group: &GroupName,
+        limits: &GroupLimits,
+    ) -> Result<(), ClusterError> {
+        let path = Layout::group_path(group, &GroupNode::Limits);
+        self.write_at(path, &encode_group_limits(limits)).await
+    }
+
+    async fn write_at(&self, path: NodePath, data: &str) -> Result<(), ClusterError> {
+        let (what, data) = (path.to_string(), data.to_owned());
         let put = Txn::new().put(path.clone(), data.clone());
         let create = Txn::new().create(path, data, Lifetime::Persistent);
         loop {
             for txn in [put.clone(), create.clone()] {
-                match self.commit(below_job, txn).await? {
+                match self.commit(&what, txn).await? {
                     None => return Ok(()),
                     Some(ConflictReason::Absent | ConflictReason::Exists) => {}
-                    Some(other) => return Err(conflict(below_job, other)),
+                    Some(other) => return Err(conflict(&what, other)),
                 }
             }
         }

@@ -217,6 +217,10 @@ impl RealCluster {
                 let done = self.operator()?.change(what, &NodeKind::Backfills, plan).await?;
                 self.operated(what, done)
             }
+            AdminOp::Group { group, limits } => {
+                self.operator()?.set_group(&group, &limits).await?;
+                self.operated(&format!("set group {group}: {limits}"), true)
+            }
             AdminOp::RemoveInstance(name) => {
                 let instance = self.instance_of(&name)?;
                 let instance =

@@ -141,6 +141,22 @@ impl<'a> Seen<'a> {
         self.process_of(owner)
     }
 
+    /// Returns the nodes of a group at this moment, relative to its root, with the sessions that
+    /// created them.
+    pub(crate) fn group_nodes(&self, group: &str, mt: u64) -> BTreeMap<String, i64> {
+        let mut nodes = BTreeMap::new();
+        for record in self.records().iter().filter(|record| record.mt <= mt) {
+            if let Fact::Reg { sid, ops, .. } = &record.fact {
+                ops.iter().for_each(|op| apply_to_group(&mut nodes, group, *sid, op));
+            } else if let Fact::SessClose { ephemerals, .. } = &record.fact {
+                for path in ephemerals {
+                    nodes.remove(below_group(path, group).unwrap_or_default());
+                }
+            }
+        }
+        nodes
+    }
+
     /// Returns the nodes of the job at the end of the history, relative to its root.
     pub(crate) fn nodes(&self) -> BTreeSet<String> {
         let mut nodes = BTreeSet::new();
@@ -154,6 +170,19 @@ impl<'a> Seen<'a> {
             }
         }
         nodes
+    }
+}
+
+/// Adds the node of a group that an operation creates, or removes the one that it deletes.
+fn apply_to_group(nodes: &mut BTreeMap<String, i64>, group: &str, sid: i64, op: &RegOp) {
+    match op {
+        RegOp::Create { path, .. } => {
+            nodes.extend(below_group(path, group).map(|node| (node.to_owned(), sid)));
+        }
+        RegOp::Delete { path } => {
+            nodes.remove(below_group(path, group).unwrap_or_default());
+        }
+        RegOp::Set { .. } | RegOp::Check { .. } => {}
     }
 }
 
@@ -180,4 +209,9 @@ fn written<'a>(op: &'a RegOp, node: &str) -> Option<&'a str> {
 /// Returns the part of a path below the job's root after a prefix.
 fn below<'a>(path: &'a str, prefix: &str) -> Option<&'a str> {
     path.strip_prefix('/')?.strip_prefix(JOB)?.strip_prefix('/')?.strip_prefix(prefix)
+}
+
+/// Returns the part of a path below the root of a group.
+fn below_group<'a>(path: &'a str, group: &str) -> Option<&'a str> {
+    path.strip_prefix("/job@-@groups/")?.strip_prefix(group)?.strip_prefix('/')
 }
