@@ -172,6 +172,30 @@ async fn apply_makes_the_namespace_what_the_files_declare() {
 }
 
 #[tokio::test]
+async fn doctor_removes_leftover_permits_of_groups() {
+    let world = world().await;
+    let permit = r#"{"v":1,"job":"two","item":1,"by":"10.0.0.9@-@9","token":4}"#;
+    let limits = ("/job@-@groups/db/limits", "x");
+    world.write(&[("/job@-@groups/db/permits/0", permit), limits]).await;
+    let found = world.ejob(&["doctor", "--least", "error"]).await;
+    assert_eq!(found.exit, Exit::Findings, "{found:?}");
+    let lines = [
+        "error group-limits-unreadable /job@-@groups/db/limits: ",
+        "error orphaned-group-permit /job@-@groups/db/permits/0: no session owns this permit",
+    ];
+    assert!(lines.iter().all(|line| found.out.contains(line)), "{found:?}");
+    let of_job = world.ejob(&["doctor", "three", "--least", "error"]).await.done();
+    assert!(!of_job.contains("group"), "the findings are about another job: {of_job}");
+    let fix = ["doctor", "--least", "error", "--fix", "--apply", "--why", "test"];
+    let fixed = world.ejob(&fix).await;
+    let done = "done: group db, orphaned-group-permit /job@-@groups/db/permits/0: ";
+    assert!(fixed.out.starts_with(done), "{fixed:?}");
+    assert!(world.stored("/job@-@groups/db/permits/0").is_none());
+    world.ejob(&["group", "set", "db", "--cluster-concurrency", "1", "--why", "test"]).await.done();
+    world.ejob(&["doctor", "--least", "error"]).await.done();
+}
+
+#[tokio::test]
 async fn apply_rejects_folders_that_declare_no_unique_jobs() {
     let world = World::new();
     let (_twice, twice) = folder(&[("a.toml", REPORT), ("b.toml", REPORT)]);

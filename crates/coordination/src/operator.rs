@@ -141,20 +141,22 @@ impl Layout {
         (limits, expect): (GroupLimits, Option<Version>),
         audit: Option<(AuditLog, Option<Version>)>,
     ) -> Txn {
-        let set = |txn: Txn, node: GroupNode, data: String, expect: Option<Version>| {
-            let path = Self::group_path(group, &node);
-            txn.op(match expect {
-                Some(version) => {
-                    Op::Put { path, data: data.into(), expect: Expect::Version(version) }
-                }
-                None => Op::Create { path, data: data.into(), lifetime: Lifetime::Persistent },
-            })
-        };
-        let txn = set(Txn::new(), GroupNode::Limits, wire::encode_group_limits(&limits), expect);
-        match audit {
-            Some((log, expect)) => set(txn, GroupNode::Audit, wire::encode_audit(&log), expect),
-            None => txn,
-        }
+        let path = Self::group_path(group, &GroupNode::Limits);
+        let txn = Txn::new().op(set(path, expect, wire::encode_group_limits(&limits)));
+        Self::with_group_audit(txn, group, audit)
+    }
+
+    /// Adds the log of audited changes of a group to a transaction that changes the group. The
+    /// version is that of the log; `None` if it does not exist yet.
+    #[must_use]
+    pub fn with_group_audit(
+        txn: Txn,
+        group: &GroupName,
+        audit: Option<(AuditLog, Option<Version>)>,
+    ) -> Txn {
+        let Some((log, expect)) = audit else { return txn };
+        let path = Self::group_path(group, &GroupNode::Audit);
+        txn.op(set(path, expect, wire::encode_audit(&log)))
     }
 
     /// Reads the last audited changes of a group.

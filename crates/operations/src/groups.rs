@@ -5,7 +5,7 @@ use std::fmt;
 use coordination::{
     AuditLog, AuditRecord, GroupLimits, GroupName, GroupNode, GroupView, JobName, Layout, Versioned,
 };
-use reg_center::{Node, NodePath, TxnOutcome};
+use reg_center::{Node, NodePath, Stat, Txn, TxnOutcome};
 
 use crate::operations::{ATTEMPTS, unique_id};
 use crate::{By, Error, Operations, Result};
@@ -15,6 +15,9 @@ use crate::{By, Error, Operations, Result};
 pub struct GroupSnapshot {
     view: GroupView,
     audit: Result<Option<Versioned<AuditLog>>, String>,
+    stats: Vec<(GroupNode, Stat)>,
+    /// Why the limits cannot be read.
+    limits_fault: Option<String>,
 }
 
 impl GroupSnapshot {
@@ -22,14 +25,21 @@ impl GroupSnapshot {
     /// except for the limits: without them, [`GroupView::limits`] is `None`.
     #[must_use]
     pub fn of_nodes(group: GroupName, nodes: &[Node]) -> Self {
-        let mut snapshot = Self { view: GroupView::new(group.clone()), audit: Ok(None) };
+        let view = GroupView::new(group.clone());
+        let mut snapshot = Self { view, audit: Ok(None), stats: Vec::new(), limits_fault: None };
         for node in nodes {
             match Layout::parse_group(&node.path) {
                 Some((of, GroupNode::Audit)) if of == group => {
                     let read = Layout::read_group_audit(node);
                     snapshot.audit = read.map(Some).map_err(|error| error.to_string());
                 }
-                Some((of, kind)) if of == group => drop(snapshot.view.put(kind, node)),
+                Some((of, kind)) if of == group => {
+                    snapshot.stats.push((kind.clone(), node.stat));
+                    let fault = snapshot.view.put(kind.clone(), node).err();
+                    if kind == GroupNode::Limits {
+                        snapshot.limits_fault = fault;
+                    }
+                }
                 Some(_) | None => {}
             }
         }
@@ -40,6 +50,16 @@ impl GroupSnapshot {
     #[must_use]
     pub fn view(&self) -> &GroupView {
         &self.view
+    }
+
+    /// Returns the version, the revisions and the owner of a node of the group.
+    pub(crate) fn stat(&self, node: &GroupNode) -> Option<Stat> {
+        self.stats.iter().find(|(kind, _)| kind == node).map(|(_, stat)| *stat)
+    }
+
+    /// Returns why the limits cannot be read, if they cannot.
+    pub(crate) fn limits_fault(&self) -> Option<&str> {
+        self.limits_fault.as_deref()
     }
 
     /// Returns the last audited changes of the limits, oldest first.
@@ -160,6 +180,21 @@ impl Operations {
         limits: GroupLimits,
         by: &By,
     ) -> Result<GroupChange> {
+        self.replace_limits(group, limits, by, None).await
+    }
+
+    /// Executes a planned change, unless the limits have changed since.
+    pub(crate) async fn change_group(&self, planned: &GroupChange, by: &By) -> Result<GroupChange> {
+        self.replace_limits(&planned.group, planned.after, by, Some(planned.before)).await
+    }
+
+    async fn replace_limits(
+        &self,
+        group: &GroupName,
+        limits: GroupLimits,
+        by: &By,
+        expected: Option<Option<GroupLimits>>,
+    ) -> Result<GroupChange> {
         limits.check()?;
         let id = unique_id(self.now());
         let mut sent = None;
@@ -169,17 +204,21 @@ impl Operations {
                 return Ok(change);
             }
             let mut change = found.change_to(limits);
+            if expected.is_some_and(|expected| expected != change.before) {
+                let reason = "its limits have changed since they were compared; plan again";
+                return Err(Error::Group { group: group.clone(), reason: reason.to_owned() });
+            }
             if !change.has_effect() {
                 return Ok(change);
             }
             let record = self.record_of(&id, &change, by);
             change.record = Some(record.clone());
-            let audit = self.stores_audit().then(|| audited(&found, record)).transpose()?;
+            let audit = self.stores_audit().then(|| audited(&found, record.clone())).transpose()?;
             let expect = found.view.limits_version();
             let txn = Layout::change_group(group, (limits, expect), audit).labelled("operator");
             match self.commit(txn).await {
                 Ok(TxnOutcome::Committed(_)) => {
-                    trace(&change);
+                    trace(group, &record);
                     return Ok(change);
                 }
                 Ok(TxnOutcome::Conflict(_)) => {}
@@ -198,18 +237,73 @@ impl Operations {
         Err(Error::Group { group: group.clone(), reason })
     }
 
+    /// Commits a repair of a group, and returns it with its audit record, or why it is void.
+    ///
+    /// `plan` returns the repair for the present nodes; `txn` returns its transaction.
+    pub(crate) async fn repair_group<R: fmt::Display>(
+        &self,
+        group: &GroupName,
+        by: &By,
+        target: &str,
+        plan: impl Fn(&GroupSnapshot) -> Result<R, &'static str>,
+        txn: impl Fn(&R) -> Txn,
+    ) -> Result<Result<(R, AuditRecord), &'static str>> {
+        let id = unique_id(self.now());
+        let mut sent = None;
+        for _ in 0..ATTEMPTS {
+            let found = self.group(group).await?;
+            if let Some(repaired) = sent.take_if(|_| found.has_recorded(&id)) {
+                return Ok(Ok(repaired));
+            }
+            let repair = match plan(&found) {
+                Ok(repair) => repair,
+                Err(void) => return Ok(Err(void)),
+            };
+            let record = self.record(&id, by, "fix", (target, &repair.to_string()));
+            let audit = self.stores_audit().then(|| audited(&found, record.clone())).transpose()?;
+            let txn = Layout::with_group_audit(txn(&repair), group, audit);
+            match self.commit(txn.labelled("operator")).await {
+                Ok(TxnOutcome::Committed(_)) => {
+                    trace(group, &record);
+                    return Ok(Ok((repair, record)));
+                }
+                Ok(TxnOutcome::Conflict(_)) => {}
+                Err(error) if error.is_unknown() && self.stores_audit() => {
+                    sent = Some((repair, record));
+                }
+                Err(error) => {
+                    return Err(Error::registry(format!("repairing group {group}"))(error));
+                }
+            }
+        }
+        let reason = match sent {
+            None => "a precondition of the repair does not hold; examine the group again",
+            Some(_) => "it is not known whether the repair was stored; examine the group again",
+        };
+        Err(Error::Group { group: group.clone(), reason: reason.to_owned() })
+    }
+
     fn record_of(&self, id: &str, change: &GroupChange, by: &By) -> AuditRecord {
         let act = if change.after.is_none() { "remove group" } else { "set group" };
+        self.record(id, by, act, (change.group.as_str(), &change.to_string()))
+    }
+
+    fn record(&self, id: &str, by: &By, act: &str, (target, what): (&str, &str)) -> AuditRecord {
         AuditRecord {
             id: id.to_owned(),
             at_ms: self.now().as_millisecond(),
             who: by.who().to_owned(),
             why: by.why().to_owned(),
             act: act.to_owned(),
-            target: AuditRecord::text(change.group.as_str()),
-            what: AuditRecord::text(&change.to_string()),
+            target: AuditRecord::text(target),
+            what: AuditRecord::text(what),
         }
     }
+}
+
+/// Returns the name of a group in reports, which name jobs otherwise.
+pub(crate) fn label(group: &GroupName) -> String {
+    format!("group {group}")
 }
 
 fn audited(
@@ -227,9 +321,9 @@ fn audited(
     Ok((log, expect))
 }
 
-fn trace(change: &GroupChange) {
-    let Some(AuditRecord { id, who, why, act, what, .. }) = &change.record else { return };
-    tracing::info!(group = %change.group, act, what, who, why, id, "an operator changed a group");
+fn trace(group: &GroupName, record: &AuditRecord) {
+    let AuditRecord { id, who, why, act, what, .. } = record;
+    tracing::info!(%group, act, what, who, why, id, "an operator changed a group");
 }
 
 /// Returns the jobs of a group that hold permits, with their numbers, as a text.

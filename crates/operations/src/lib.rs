@@ -42,7 +42,7 @@ pub use audit_targets::AuditTargets;
 pub use change::{By, Entry, Recorded, Report};
 pub use config_fields::ConfigField;
 pub use config_periods::{ConfigPeriod, config_periods};
-pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
+pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all, diagnose_groups};
 pub use error::{Error, Result};
 pub use fires::{
     Exclusion, FireNeed, MAX_FIRES, delay_description, exclusion_at, fire_need, next_fires,

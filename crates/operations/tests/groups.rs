@@ -1,7 +1,10 @@
 //! Groups of jobs: changes of their limits, and waits of jobs for them.
 
-use coordination::{GroupLimits, GroupName, StartRate};
-use operations::{Error, WhyNot, why_item_not_running};
+use coordination::{GroupLimits, GroupName, JobConfig, JobName, StartRate, encode_config};
+use operations::{
+    Error, Finding, FindingCode as Code, GroupSnapshot, Namespace, Severity, WhyNot,
+    diagnose_groups, why_item_not_running,
+};
 use sharding::ShardingItem;
 
 use crate::support::{World, by, items, job, on_request};
@@ -65,4 +68,166 @@ async fn item_that_waits_for_its_group_names_the_holders() {
         "waits for a permit of the group db (1 of 1 are taken): job item 0 on 10.0.0.1@-@1";
     assert_eq!(wait.map(ToString::to_string).as_deref(), Some(expected), "{reasons:?}");
     world.hold(&[]);
+}
+
+/// The groups and the jobs of a namespace.
+type Reading = (Vec<GroupSnapshot>, Namespace);
+
+async fn read(world: &World) -> Reading {
+    let operations = world.operations();
+    let groups = operations.groups().await.unwrap();
+    (groups, operations.namespace().await.unwrap())
+}
+
+fn diagnosed(now: &Reading, earlier: Option<&Reading>) -> Vec<Finding> {
+    diagnose_groups(&now.0, &now.1, earlier.map(|(groups, jobs)| (&**groups, jobs)))
+}
+
+fn brief(findings: &[Finding]) -> Vec<(Code, Severity, &str, bool)> {
+    let brief = |it: &Finding| {
+        let node = it.node.as_deref().unwrap().strip_prefix("/job@-@groups/db/").unwrap();
+        (it.code, it.severity, node.to_owned().leak() as &str, it.fix.is_some())
+    };
+    findings.iter().map(brief).collect()
+}
+
+const IN_GROUP: &str = r#"{"v":1,"job":"job","item":1,"by":"10.0.0.9@-@9","token":4}"#;
+const PLACE: &str = r#"{"v":1,"by":"10.0.0.9@-@9"}"#;
+
+fn config(name: &str, group: Option<&str>) -> String {
+    let mut config = JobConfig::new(JobName::new(name).unwrap(), 2);
+    config.group = group.map(|group| GroupName::new(group).unwrap());
+    encode_config(&config)
+}
+
+#[tokio::test(start_paused = true)]
+async fn healthy_group_has_no_findings() {
+    let world = World::new();
+    let operations = world.operations();
+    operations.set_group(&group(), runs(1), &by()).await.unwrap();
+    let _member = world.member(1, on_request().group("db")).await;
+    world.hold(&[0, 1]);
+    operations.trigger(&job(), Some(&items(&[0, 1])), &by()).await.unwrap();
+    let is_full = |job: &operations::JobSnapshot| job.items().iter().any(|it| job.is_running(*it));
+    world.until("a run", is_full).await;
+    let waits = || world.stored("/job@-@groups/db/waiting/job").is_some();
+    world.until("the job to wait", |_| waits()).await;
+    let now = read(&world).await;
+    assert_eq!((now.0[0].view().permits().len(), now.0[0].view().line().len()), (1, 1));
+    assert_eq!(diagnosed(&now, Some(&now)), []);
+    world.hold(&[]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_that_no_session_owns_are_removed_from_the_group() {
+    let world = World::new();
+    let nodes = [
+        ("/job/config", &*config("job", Some("db"))),
+        ("/job@-@groups/db/permits/0", IN_GROUP),
+        ("/job@-@groups/db/permits/1", "x"),
+        ("/job@-@groups/db/waiting/job", PLACE),
+    ];
+    world.write(&nodes, &[]).await;
+    let found = diagnosed(&read(&world).await, None);
+    let expected = [
+        (Code::OrphanedGroupPermit, Severity::Error, "permits/0", true),
+        (Code::OrphanedGroupPermit, Severity::Error, "permits/1", true),
+        (Code::StaleGroupPlace, Severity::Warning, "waiting/job", true),
+    ];
+    assert_eq!(brief(&found), expected);
+    let text = "no session owns this permit for item 1 of job, which does not run under token 4: no instance returns it, and it counts against the limit of the group";
+    assert_eq!(
+        (&*found[0].job, found[0].group.as_deref(), &*found[0].text),
+        ("job", Some("db"), text)
+    );
+    let operations = world.operations();
+    for finding in &found {
+        let preview = operations.preview_fix(finding).await.unwrap();
+        let report = operations.fix(finding, &by()).await.unwrap();
+        assert_eq!((report.done.len(), &report.done), (1, &preview.done), "{report}");
+        assert_eq!(world.stored(finding.node.as_deref().unwrap()), None);
+    }
+    assert_eq!(diagnosed(&read(&world).await, None), []);
+    let group = operations.group(&group()).await.unwrap();
+    let audit: Vec<_> =
+        group.audit().map(|record| (&*record.act, &*record.who, &*record.target)).collect();
+    let target = "orphaned-group-permit /job@-@groups/db/permits/0";
+    assert_eq!((audit.len(), audit[0]), (3, ("fix", "anna", target)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn fix_of_a_permit_is_void_after_a_change() {
+    let world = World::new();
+    let nodes =
+        [("/job/config", &*config("job", Some("db"))), ("/job@-@groups/db/permits/0", IN_GROUP)];
+    world.write(&nodes, &[]).await;
+    let found = diagnosed(&read(&world).await, None);
+    let operations = world.operations();
+    // A run of the item has begun: its record is no longer as the diagnosis saw it.
+    world.write(&[("/job/ledger/1", "{}")], &[]).await;
+    let error = operations.fix(&found[0], &by()).await.unwrap_err();
+    assert!(matches!(error, Error::Group { .. }), "{error}");
+    world.replace("/job@-@groups/db/permits/0", IN_GROUP).await;
+    let report = operations.fix(&found[0], &by()).await.unwrap();
+    assert_eq!((report.done.len(), report.left.len()), (0, 1), "{report}");
+    assert!(world.stored("/job@-@groups/db/permits/0").is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn places_of_jobs_that_are_not_in_the_group_are_stale() {
+    let world = World::new();
+    let (in_other, in_none) = (config("b", Some("other")), config("c", None));
+    let in_group = config("d", Some("db"));
+    let persistent =
+        [("/b/config", &*in_other), ("/c/config", &*in_none), ("/d/config", &*in_group)];
+    let places = ["a", "b", "c", "d"].map(|job| format!("/job@-@groups/db/waiting/{job}"));
+    let places: Vec<_> = places.iter().map(|path| (&**path, PLACE)).collect();
+    let _session = world.write(&persistent, &places).await;
+    let now = read(&world).await;
+    let found = diagnosed(&now, None);
+    let stale = |severity| {
+        ["waiting/a", "waiting/b", "waiting/c"]
+            .map(|node| (Code::StaleGroupPlace, severity, node, true))
+    };
+    assert_eq!(brief(&found), stale(Severity::Warning));
+    assert_eq!(brief(&diagnosed(&now, Some(&now))), stale(Severity::Error));
+    for (finding, start) in found.iter().zip([
+        "the job a does not exist, but",
+        "the job b is in group other, but",
+        "the job c is in no group, but",
+    ]) {
+        assert!(finding.text.starts_with(start), "{}", finding.text);
+    }
+    // The job comes back before the fix.
+    world.write(&[("/a/config", &*config("a", Some("db")))], &[]).await;
+    let operations = world.operations();
+    assert!(operations.fix(&found[0], &by()).await.is_err(), "the job exists");
+    for finding in &found[1..] {
+        assert!(operations.fix(finding, &by()).await.unwrap().has_changed());
+    }
+    assert_eq!(diagnosed(&read(&world).await, None), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn permit_of_a_live_session_without_a_run_is_found_by_two_readings() {
+    let world = World::new();
+    let permit = [("/job@-@groups/db/permits/0", IN_GROUP)];
+    let _session = world.write(&[("/job/config", &*config("job", Some("db")))], &permit).await;
+    let now = read(&world).await;
+    assert_eq!(diagnosed(&now, None), [], "the run may have ended between the readings");
+    let found = diagnosed(&now, Some(&now));
+    let expected = (Code::OrphanedGroupPermit, Severity::Error, "permits/0", false);
+    assert_eq!(brief(&found), [expected]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unreadable_limits_are_found_and_can_be_stored_again() {
+    let world = World::new();
+    world.write(&[("/job@-@groups/db/limits", "x")], &[]).await;
+    let found = diagnosed(&read(&world).await, None);
+    let expected = (Code::GroupLimitsUnreadable, Severity::Error, "limits", false);
+    assert_eq!(brief(&found), [expected]);
+    assert!(found[0].text.ends_with("ejob group set db"), "{}", found[0].text);
+    world.operations().set_group(&group(), runs(2), &by()).await.unwrap();
+    assert_eq!(diagnosed(&read(&world).await, None), []);
 }

@@ -5,7 +5,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use coordination::JobName;
 use jiff::Timestamp;
-use operations::{By, Finding, Namespace, Operations, Report, Severity, diagnose_all};
+use operations::{
+    By, Finding, GroupSnapshot, Namespace, Operations, Report, Severity, diagnose_all,
+    diagnose_groups,
+};
 use serde_json::json;
 
 use super::report;
@@ -119,6 +122,8 @@ impl DoctorArguments {
     }
 
     async fn read(&self, operations: &Operations) -> operations::Result<Reading> {
+        // The groups come first: a permit that is taken later is then no finding.
+        let groups = operations.groups().await?;
         let namespace = match &self.job {
             None => operations.namespace().await?,
             Some(job) => {
@@ -132,7 +137,7 @@ impl DoctorArguments {
         } else {
             operations.present()
         };
-        Ok(Reading { namespace, now })
+        Ok(Reading { namespace, groups, now })
     }
 
     fn page(&self, findings: &[Finding], examined: Examined, fixed: Option<&Report>) -> Page {
@@ -227,6 +232,7 @@ struct Examined {
 /// Jobs as read at one time, which is the registry's time if it is known.
 struct Reading {
     namespace: Namespace,
+    groups: Vec<GroupSnapshot>,
     now: Timestamp,
 }
 
@@ -237,9 +243,25 @@ impl Reading {
     }
 
     fn findings(&self, earlier: Option<&Self>, given: &DoctorArguments) -> Vec<Finding> {
-        let earlier = earlier.map(|earlier| &earlier.namespace);
-        let all = diagnose_all(&self.namespace, earlier, self.now);
-        all.into_iter().filter(|finding| finding.severity >= given.least.severity()).collect()
+        let before = earlier.map(|earlier| &earlier.namespace);
+        let of_jobs = diagnose_all(&self.namespace, before, self.now);
+        let all = of_jobs.into_iter().chain(self.findings_of_groups(earlier, given));
+        all.filter(|finding| finding.severity >= given.least.severity()).collect()
+    }
+
+    /// Returns the findings about groups, for one job those about its nodes and its group's limits.
+    fn findings_of_groups(&self, earlier: Option<&Self>, given: &DoctorArguments) -> Vec<Finding> {
+        let before = earlier.map(|earlier| (&*earlier.groups, &earlier.namespace));
+        let mut findings = diagnose_groups(&self.groups, &self.namespace, before);
+        if let Some(job) = &given.job {
+            let config = self.namespace.job(job).and_then(|found| found.config());
+            let group = config.and_then(|config| config.group.as_ref());
+            findings.retain(|finding| {
+                let is_of_group = finding.group.as_deref() == group.map(|group| group.as_str());
+                finding.job == job.as_str() || (finding.job.is_empty() && is_of_group)
+            });
+        }
+        findings
     }
 }
 

@@ -89,7 +89,7 @@ fn sets(fact: &Fact, node: &str) -> bool {
 type Tamper = fn(&mut Vec<Record>);
 
 /// Scenario, name of the case, tampering, and part of the expected sentence.
-const ROWS: [(&str, &str, Tamper, &str); 18] = [
+const ROWS: [(&str, &str, Tamper, &str); 20] = [
     (
         "F01",
         "no instance takes over",
@@ -261,6 +261,27 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
             }
         },
         "with a delay of",
+    ),
+    (
+        "F38",
+        "the end of the session keeps the permit",
+        |records| {
+            for record in records {
+                if let Fact::SessClose { ephemerals, .. } = &mut record.fact {
+                    ephemerals.retain(|path| !path.contains("/permits/"));
+                }
+            }
+        },
+        "outlived the session",
+    ),
+    (
+        "F38",
+        "a second run of the group begins beside the first",
+        |records| {
+            let mt = fault(records, "crash") - 1_000_000_000;
+            repeat(records, mt, |fact| matches!(fact, Fact::Exec { ev: ExecEvent::Start, .. }));
+        },
+        "2 runs of the group at once",
     ),
 ];
 

@@ -113,6 +113,12 @@ codes! {
     Necessary => "resharding-asked-for",
     /// The flag that resharding is in progress (A10, A11).
     Processing => "resharding-stuck",
+    /// Limits of a group that cannot be read.
+    GroupLimitsUnreadable => "group-limits-unreadable",
+    /// A permit of a group without a run that would return it.
+    OrphanedGroupPermit => "orphaned-group-permit",
+    /// A place in the line of a group that no instance leaves.
+    StaleGroupPlace => "stale-group-place",
     /// A node in the wrong place.
     StrayNode => "stray-node",
     /// Nodes of ElasticJob 1.x.
@@ -138,8 +144,12 @@ impl Serialize for FindingCode {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Finding {
-    /// Job name.
+    /// Job name; empty if the finding is about a group, and about none of its jobs.
     pub job: String,
+    /// Group of jobs; `None` for a finding about a job alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(ignore))]
+    pub group: Option<String>,
     /// Kind of the finding.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub code: FindingCode,
@@ -158,7 +168,16 @@ pub struct Finding {
 
 impl Finding {
     pub(super) fn about(job: &str, code: FindingCode, severity: Severity, text: String) -> Self {
-        Self { job: job.to_owned(), code, severity, fault: None, node: None, text, fix: None }
+        Self {
+            job: job.to_owned(),
+            group: None,
+            code,
+            severity,
+            fault: None,
+            node: None,
+            text,
+            fix: None,
+        }
     }
 
     pub(super) fn of(
@@ -190,7 +209,16 @@ impl Finding {
         steps: Vec<OperatorStep>,
     ) -> Self {
         let stat = job.node(subject).map(|node| node.stat);
-        Self { fix: Some(Fix { subject: subject.clone(), stat, steps }), ..self }
+        self.with_fix_at(subject.clone(), stat, steps)
+    }
+
+    pub(super) fn with_fix_at(
+        self,
+        subject: NodeKind,
+        stat: Option<Stat>,
+        steps: Vec<OperatorStep>,
+    ) -> Self {
+        Self { fix: Some(Fix { subject, stat, steps }), ..self }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Repair of findings, by one guarded transaction for each.
 
-use coordination::{JobName, OperatorStep};
+use coordination::{GroupName, GroupNode, JobName, Layout, NodeKind, OperatorStep};
+use reg_center::{Expect, Op, Txn};
 
-use super::Finding;
-use crate::change::Planned;
-use crate::{By, JobSnapshot, Operations, Report, Result};
+use super::{Finding, Fix};
+use crate::change::{Entry, Planned, Recorded};
+use crate::groups::label;
+use crate::{By, GroupSnapshot, JobSnapshot, Operations, Report, Result};
 
 impl Operations {
     /// Repairs a finding, if its fix still applies.
@@ -15,10 +17,16 @@ impl Operations {
     /// A leftover instance node takes two fixes. The first raises the version of the node, so that
     /// the second cannot remove an instance that has come back.
     ///
+    /// The repair of a group is recorded in the log of the group's changes.
+    ///
     /// # Errors
     /// [`Error::NoSuchJob`](crate::Error::NoSuchJob),
-    /// [`Error::Contended`](crate::Error::Contended), or a registry error.
+    /// [`Error::Contended`](crate::Error::Contended), for a finding about a group
+    /// [`Error::Group`](crate::Error::Group), or a registry error.
     pub async fn fix(&self, finding: &Finding, by: &By) -> Result<Report> {
+        if let Some(group) = &finding.group {
+            return self.fix_group(&GroupName::new(group)?, finding, by).await;
+        }
         let job = JobName::new(&finding.job)?;
         self.change(&job, "fix", by, |job, _| Ok(plan(job, finding))).await
     }
@@ -28,16 +36,92 @@ impl Operations {
     /// # Errors
     /// [`Error::NoSuchJob`](crate::Error::NoSuchJob), or a registry error.
     pub async fn preview_fix(&self, finding: &Finding) -> Result<Report> {
+        if let Some(group) = &finding.group {
+            let group = self.group(&GroupName::new(group)?).await?;
+            return Ok(match plan_of_group(&group, finding) {
+                Ok(fix) => done(finding, fix),
+                Err(why) => left(finding, why),
+            });
+        }
         let job = JobName::new(&finding.job)?;
         Ok(plan(&self.job(&job).await?, finding).report(&job, None))
     }
+
+    async fn fix_group(&self, name: &GroupName, finding: &Finding, by: &By) -> Result<Report> {
+        let plan = |group: &GroupSnapshot| plan_of_group(group, finding).map(Fix::clone);
+        let target = target(finding);
+        match self.repair_group(name, by, &target, plan, |fix| txn_of(finding, fix)).await? {
+            Ok((fix, record)) => {
+                let records = vec![Recorded { job: label(name), record }];
+                Ok(Report { records, ..done(finding, &fix) })
+            }
+            Err(why) => Ok(left(finding, why)),
+        }
+    }
 }
+
+fn target(finding: &Finding) -> String {
+    format!("{} {}", finding.code, finding.node.as_deref().unwrap_or("job"))
+}
+
+/// Returns the name that reports have for the subject of a finding about a group.
+fn subject_of_group(finding: &Finding) -> String {
+    format!("group {}", finding.group.as_deref().unwrap_or_default())
+}
+
+fn done(finding: &Finding, fix: &Fix) -> Report {
+    let entry = Entry::new(subject_of_group(finding), target(finding), fix.to_string());
+    Report { done: vec![entry], ..Report::default() }
+}
+
+fn left(finding: &Finding, why: impl Into<String>) -> Report {
+    let entry = Entry::new(subject_of_group(finding), target(finding), why);
+    Report { left: vec![entry], ..Report::default() }
+}
+
+/// Returns the fix of a finding about a group, or why it is void.
+fn plan_of_group<'a>(
+    group: &GroupSnapshot,
+    finding: &'a Finding,
+) -> std::result::Result<&'a Fix, &'static str> {
+    let fix = finding.fix.as_ref().ok_or(NO_FIX)?;
+    let stat = match &fix.subject {
+        NodeKind::Group(_, node) => group.stat(node),
+        _ => None,
+    };
+    if stat == fix.stat { Ok(fix) } else { Err(CHANGED) }
+}
+
+/// Returns the transaction of a fix of a group, whose guards are nodes of the finding's job.
+fn txn_of(finding: &Finding, fix: &Fix) -> Txn {
+    let is_of_job = |step: &&OperatorStep| removed_node(step).is_none();
+    let guards: Vec<_> = fix.steps.iter().filter(is_of_job).cloned().collect();
+    let guarded = JobName::new(&finding.job).map(|job| Layout::new(&job).change(&guards));
+    let removals = fix.steps.iter().filter_map(removed_node);
+    removals.fold(guarded.unwrap_or_default(), |txn, (group, node, version)| {
+        let path = Layout::group_path(group, node);
+        txn.op(Op::Delete { path, expect: Expect::Version(version) })
+    })
+}
+
+/// Returns the node of a group that a step removes.
+fn removed_node(step: &OperatorStep) -> Option<(&GroupName, &GroupNode, reg_center::Version)> {
+    match step {
+        OperatorStep::Remove(NodeKind::Group(group, node), version) => {
+            Some((group, node, *version))
+        }
+        _ => None,
+    }
+}
+
+const NO_FIX: &str = "the finding has no fix";
+const CHANGED: &str = "the node has changed since the diagnosis: examine it again";
 
 fn plan(job: &JobSnapshot, finding: &Finding) -> Planned {
     let mut planned = Planned::default();
-    let target = format!("{} {}", finding.code, finding.node.as_deref().unwrap_or("job"));
+    let target = target(finding);
     let Some(fix) = &finding.fix else {
-        planned.leave(target, "the finding has no fix");
+        planned.leave(target, NO_FIX);
         return planned;
     };
     let stat = job.node(&fix.subject).map(|node| node.stat);

@@ -7,6 +7,7 @@ mod config;
 mod finding;
 mod fix;
 mod future;
+mod groups;
 mod items;
 mod marks;
 mod members;
@@ -19,6 +20,7 @@ use crate::{JobSnapshot, Namespace};
 pub(crate) use future::future_fires;
 
 pub use finding::{Finding, FindingCode, Fix, Severity};
+pub use groups::diagnose_groups;
 
 /// Input of a diagnosis: the job now, and an earlier snapshot of it if there is one.
 #[derive(Clone, Copy, Debug)]

@@ -45,6 +45,38 @@ const FINDINGS: &Patterns = &[
         "节点以 {0} 的格式写入，而作业使用 {1}：其他版本的残留，没有实例读取",
     ),
     (
+        "{}; no run of the group's jobs begins until they are stored again: ejob group set {}",
+        "{0}；该组的作业不开始运行，直到重新设置上限：ejob group set {1}",
+    ),
+    (
+        "{} holds the permit for item {} of {} (token {}), but the item's record shows no such run: if it does not run the item, restart it",
+        "{0} 持有作业 {2} 的分片 {1} 的许可（令牌 {3}），但该分片的记录中没有这次运行：如果它没有运行该分片，请重启它",
+    ),
+    (
+        "no session owns this permit for item {} of {}, which does not run under token {}: no instance returns it, and it counts against the limit of the group",
+        "没有会话拥有作业 {1} 的分片 {0} 的这个许可，该分片没有以令牌 {2} 运行：没有实例归还它，它占用组的上限",
+    ),
+    (
+        "no session owns this permit without a readable run: no instance returns it, and it counts against the limit of the group",
+        "没有会话拥有这个许可，也无法读取其运行：没有实例归还它，它占用组的上限",
+    ),
+    (
+        "the job {} does not exist, but it has a place in the line of the group, which keeps a share of its permits and starts from other jobs",
+        "作业 {0} 不存在，但它在该组的队伍中占有位置，使其他作业得不到一份许可和启动",
+    ),
+    (
+        "the job {} is in group {}, but it has a place in the line of the group, which keeps a share of its permits and starts from other jobs",
+        "作业 {0} 在组 {1} 中，但它在该组的队伍中占有位置，使其他作业得不到一份许可和启动",
+    ),
+    (
+        "the job {} is in no group, but it has a place in the line of the group, which keeps a share of its permits and starts from other jobs",
+        "作业 {0} 不在任何组中，但它在该组的队伍中占有位置，使其他作业得不到一份许可和启动",
+    ),
+    (
+        "no instance waits for {}, but it has a place in the line of the group, which keeps a share of its permits and starts from other jobs",
+        "没有实例为 {0} 等待，但它在该组的队伍中占有位置，使其他作业得不到一份许可和启动",
+    ),
+    (
         "its name is no item: Java instances read it as a number at every run with failover, and fail",
         "其名称不是分片：启用失效转移时，Java 实例每次运行都将其读作数字并失败",
     ),
@@ -342,6 +374,20 @@ mod tests {
                 "no session owns the flag, so it never goes away: Java instances start nothing",
                 "another session than the leader's owns the flag: Java instances start nothing until that session ends",
             ],
+            FindingCode::GroupLimitsUnreadable => &[
+                "§; no run of the group's jobs begins until they are stored again: ejob group set §",
+            ],
+            FindingCode::OrphanedGroupPermit => &[
+                "§ holds the permit for item 1 of § (token 4), but the item's record shows no such run: if it does not run the item, restart it",
+                "no session owns this permit for item 1 of §, which does not run under token 4: no instance returns it, and it counts against the limit of the group",
+                "no session owns this permit without a readable run: no instance returns it, and it counts against the limit of the group",
+            ],
+            FindingCode::StaleGroupPlace => &[
+                "the job § does not exist, but it has a place in the line of the group, which keeps a share of its permits and starts from other jobs",
+                "the job § is in group §, but it has a place in the line of the group, which keeps a share of its permits and starts from other jobs",
+                "the job § is in no group, but it has a place in the line of the group, which keeps a share of its permits and starts from other jobs",
+                "no instance waits for §, but it has a place in the line of the group, which keeps a share of its permits and starts from other jobs",
+            ],
             FindingCode::StrayNode => {
                 &["its name is no address: no instance reads the state of this server"]
             }
@@ -355,7 +401,7 @@ mod tests {
 
     /// Texts without words to translate: names of systems, ids, times and nodes.
     const AS_WRITTEN: &[&str] =
-        &["Java", "Rust", "ElasticJob", "IPv4", "cron", "x", "T", "Z", "/a/b"];
+        &["Java", "Rust", "ElasticJob", "IPv4", "cron", "ejob group set", "x", "T", "Z", "/a/b"];
 
     #[test]
     fn each_finding_has_a_chinese_text() {
