@@ -172,6 +172,78 @@ async fn apply_makes_the_namespace_what_the_files_declare() {
 }
 
 #[tokio::test]
+async fn export_and_import_carry_the_limits_of_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("jobs.yaml");
+    let file = file.to_str().unwrap();
+    let world = world().await;
+    let set = |group: &'static str, max: &'static str| {
+        ["group", "set", group, "--cluster-concurrency", max, "--why", "test"]
+    };
+    world.ejob(&set("db", "3")).await.done();
+    world.ejob(&set("idle", "1")).await.done();
+    world.ejob(&["config", "set", "two", "group=db"]).await.done();
+    let one = world.ejob(&["export", "two", "--form", "json"]).await.done();
+    assert!(one.contains("\"db\"") && !one.contains("idle"), "only the groups of the job: {one}");
+    let output = world.ejob(&["export", "-f", file]).await.done();
+    assert_eq!(output, format!("2 jobs and 2 groups written to {file}\n"));
+
+    let dry = world.ejob_in("/other", &["import", file]).await.done();
+    let steps = "would create group db: at most 3 runs at once\n\
+                 would create group idle: at most 1 runs at once\n\
+                 would create three\nwould create two\n";
+    assert_eq!(dry, format!("{steps}nothing was changed; to import, repeat with --apply\n"));
+    let done = world.ejob_in("/other", &["import", file, "--apply"]).await.done();
+    assert!(
+        done.starts_with("done: group db, limits: no limits -> at most 3 runs at once\n"),
+        "{done}"
+    );
+    world.ejob_in("/other", &set("db", "5")).await.done();
+    let dry = world.ejob_in("/other", &["import", file]).await.done();
+    let differs = "would keep group db, although it differs: cluster_concurrency: 5 -> 3\n";
+    assert!(dry.starts_with(differs), "{dry}");
+    let done = world.ejob_in("/other", &["import", file, "--apply", "--overwrite"]).await.done();
+    assert!(
+        done.starts_with("done: group db, limits: at most 5 runs at once -> at most 3"),
+        "{done}"
+    );
+
+    let text = std::fs::read_to_string(file).unwrap();
+    std::fs::write(file, text.replace("cluster_concurrency: 3", "cluster_concurrency: 0")).unwrap();
+    let bad = world.ejob_in("/other", &["import", file, "--apply"]).await;
+    assert_eq!(bad.exit, Exit::Usage, "{bad:?}");
+    let expected = "group \"db\": cluster_concurrency is 0; valid is 1 to 4294967295";
+    assert!(bad.err.contains(expected), "{bad:?}");
+}
+
+#[tokio::test]
+async fn prune_and_restore_leave_the_limits_of_groups() {
+    let world = World::new();
+    let limits = |max: u32| format!("[[groups]]\nname = 'db'\ncluster_concurrency = {max}\n");
+    let in_group = |max: u32| format!("{}{REPORT}group = 'db'\n", limits(max));
+    let (files, dir) = folder(&[("a.toml", &in_group(2))]);
+    let done = world.ejob(&["apply", &dir]).await.done();
+    assert!(done.starts_with("set group db: no limits -> at most 2 runs at once\n"), "{done}");
+    std::fs::write(files.path().join("a.toml"), in_group(4)).unwrap();
+    let dry = world.ejob(&["apply", &dir, "--dry-run"]).await;
+    let differs = "would set group db: at most 2 runs at once -> at most 4 runs at once\n";
+    assert!(dry.exit == Exit::Partly && dry.out.starts_with(differs), "{dry:?}");
+    world.ejob(&["apply", &dir]).await.done();
+
+    // No file declares the group or a job in it any more.
+    std::fs::write(files.path().join("a.toml"), REPORT).unwrap();
+    let done = world.ejob(&["apply", &dir, "--prune", "--why", "test"]).await.done();
+    assert_eq!(done, "done: report, configuration: group: \"db\" -> none\n");
+    let listed = world.ejob(&["groups", "--json"]).await.json();
+    assert_eq!(listed[0]["limits"]["cluster_concurrency"], 4, "{listed}");
+    world.ejob(&["config", "restore", "report", "--back", "1", "--why", "test"]).await.done();
+    let job = world.ejob(&["config", "get", "report", "--json"]).await.json();
+    assert_eq!(job["config"]["group"], "db", "{job}");
+    let listed = world.ejob(&["groups", "--json"]).await.json();
+    assert_eq!(listed[0]["limits"]["cluster_concurrency"], 4, "{listed}");
+}
+
+#[tokio::test]
 async fn doctor_removes_leftover_permits_of_groups() {
     let world = world().await;
     let permit = r#"{"v":1,"job":"two","item":1,"by":"10.0.0.9@-@9","token":4}"#;

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use coordination::JobName;
-use operations::{Export, ImportStep, JobSnapshot, export, plan_import};
+use operations::{
+    Export, ExportError, GroupSnapshot, ImportStep, JobSnapshot, export, groups_of,
+    plan_group_import, plan_import,
+};
 use serde::Serialize;
 use sharding::StrategyRegistry;
 
@@ -14,18 +17,20 @@ use crate::bulk::digest;
 use crate::namespaces::Namespace;
 use crate::problem::{Answer, Problem};
 
-/// A job that is not exported.
+/// A job, or the limits of a group, that is not exported.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(crate) struct LeftOut {
-    /// Job name.
+    /// Job name, or `group NAME`.
     pub(crate) job: String,
     /// Why it is not exported.
     pub(crate) reason: String,
 }
 
-/// Exports the jobs that the caller may configure. The documents may hold secrets.
+/// Exports the jobs that the caller may configure, with the limits of their groups. The documents
+/// may hold secrets.
 pub(crate) fn exported(
     jobs: impl Iterator<Item = Arc<JobSnapshot>>,
+    groups: &[GroupSnapshot],
     caller: &Caller,
 ) -> (Export, Vec<LeftOut>) {
     let (mut meant, mut left_out): (Vec<Arc<JobSnapshot>>, Vec<LeftOut>) = Default::default();
@@ -38,30 +43,41 @@ pub(crate) fn exported(
             }
         }
     }
-    let (export, faulty) = export(meant.iter().map(|job| &**job));
+    let (mut export, mut faulty) = export(meant.iter().map(|job| &**job));
+    let in_use = groups_of(meant.iter().map(|job| &**job));
+    let is_meant = |group: &&GroupSnapshot| in_use.contains(group.view().name());
+    faulty.extend(export.add_groups(groups.iter().filter(is_meant)));
     left_out.extend(faulty.into_iter().map(|(job, reason)| LeftOut { job, reason }));
     (export, left_out)
 }
 
 /// A planned import.
 pub(crate) struct Plan {
-    /// The steps in the order of the export.
+    /// The steps: those of groups, then those of jobs in the order of the export.
     pub(crate) steps: Vec<ImportStep>,
     /// Digest of the steps, which the import has to name.
     pub(crate) digest: String,
 }
 
-/// Plans an import against the read model. The caller is checked for each job.
+/// Plans an import against the read model. The caller is checked for each job; limits of groups may
+/// be of any job.
 pub(crate) async fn plan(
     namespace: &Arc<Namespace>,
     caller: &Caller,
     export: &Export,
     overwrite: bool,
 ) -> Answer<Plan> {
-    let jobs = export.importable().map_err(|error| {
+    let invalid = |error: ExportError| {
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         Problem::new(status, "invalid-export", format!("export: {error}"))
-    })?;
+    };
+    let jobs = export.importable().map_err(invalid)?;
+    let limits = export.limits().map_err(invalid)?;
+    let mut groups = Vec::new();
+    if !limits.is_empty() {
+        caller.check(Permission::Import, None)?;
+        groups = namespace.operations.groups().await?;
+    }
     for job in &jobs {
         caller.check(Permission::Import, Some(job.config.job_name.as_str()))?;
     }
@@ -69,7 +85,8 @@ pub(crate) async fn plan(
     scan(move || {
         let stored = |name: &JobName| Ok(namespace.live.job(name));
         let (strategies, now) = (StrategyRegistry::default(), namespace.operations.present());
-        let steps = plan_import(&jobs, stored, overwrite, &strategies, now);
+        let mut steps = plan_group_import(&limits, &groups, overwrite);
+        steps.extend(plan_import(&jobs, stored, overwrite, &strategies, now));
         let digest = digest("import", steps.iter().map(ImportStep::identity));
         Plan { steps, digest }
     })

@@ -441,6 +441,31 @@ async fn import_needs_the_digest_of_its_dry_run() {
 }
 
 #[tokio::test]
+async fn import_carries_the_limits_of_groups() {
+    let site = Site::empty().await;
+    site.add_idle(&["a"]).await;
+    let exported = site.get(&format!("{BASE}/export")).await.ok();
+    let mut export = exported.body["export"].clone();
+    assert_eq!(export.get("groups"), None, "no job is in a group");
+    export["groups"] = json!([{ "group": "db", "cluster_concurrency": 3 }]);
+    let request = |export: &Value, digest: Option<&str>| json!({ "export": export, "reason": "test", "dry_run": digest.is_none(), "digest": digest });
+    let plan = post(&site, "import", request(&export, None)).await.ok();
+    let step = &plan.body["steps"][0];
+    assert_eq!((&step["group"], &step["act"]), (&json!("db"), &json!("create")), "{step}");
+    let digest = plan.body["digest"].as_str().unwrap();
+    let got = post(&site, "import", request(&export, Some(digest))).await.ok();
+    assert_eq!(done(&got), [("group db".to_owned(), "limits".to_owned())]);
+    export["groups"][0]["cluster_concurrency"] = json!(5);
+    let plan = post(&site, "import", request(&export, None)).await.ok();
+    let change = &plan.body["steps"][0];
+    assert_eq!((&change["act"], &change["changes"][0]["from"]), (&json!("stays"), &json!("3")));
+    export["groups"][0]["cluster_concurrency"] = json!(0);
+    let wrong = post(&site, "import", request(&export, None)).await;
+    let detail = wrong.problem(422, "invalid-export");
+    assert!(detail.contains("cluster_concurrency is 0; valid is 1 to"), "{detail}");
+}
+
+#[tokio::test]
 async fn files_are_applied_with_the_digest_of_their_dry_run() {
     let site = Site::empty().await;
     site.add_idle(&["a"]).await;

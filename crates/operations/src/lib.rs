@@ -59,8 +59,9 @@ pub use statistics::{
     item_briefs, job_brief, job_brief_since, job_briefs, job_state, jobs_of_server, server_briefs,
 };
 pub use transfer::{
-    ApplyPlan, Converted, Export, ExportError, ExportedJob, ExportedTemplate, ImportAct,
-    ImportStep, Importable, Owner, convert_version_1, export, plan_apply, plan_import,
+    ApplyPlan, Converted, Export, ExportError, ExportedGroup, ExportedJob, ExportedTemplate,
+    ImportAct, ImportStep, Importable, Owner, convert_version_1, export, groups_of, plan_apply,
+    plan_group_import, plan_import,
 };
 pub use validate::{schedule_of, validate};
 pub use why::{WhyNot, why_item_not_running, why_not_running};

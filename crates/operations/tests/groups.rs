@@ -2,8 +2,8 @@
 
 use coordination::{GroupLimits, GroupName, JobConfig, JobName, StartRate, encode_config};
 use operations::{
-    Error, Finding, FindingCode as Code, GroupSnapshot, Namespace, Severity, WhyNot,
-    diagnose_groups, why_item_not_running,
+    Error, Export, ExportError, Finding, FindingCode as Code, GroupSnapshot, Namespace, Severity,
+    WhyNot, diagnose_groups, export, groups_of, plan_group_import, why_item_not_running,
 };
 use sharding::ShardingItem;
 
@@ -230,4 +230,151 @@ async fn unreadable_limits_are_found_and_can_be_stored_again() {
     assert!(found[0].text.ends_with("ejob group set db"), "{}", found[0].text);
     world.operations().set_group(&group(), runs(2), &by()).await.unwrap();
     assert_eq!(diagnosed(&read(&world).await, None), []);
+}
+
+fn rated(max: Option<u32>, rate: &str) -> GroupLimits {
+    GroupLimits { cluster_concurrency: max, start_rate: StartRate::parse(rate) }
+}
+
+/// Creates a job in the group `db`, and limits of `db` and `idle`.
+async fn with_limits() -> World {
+    let world = World::new();
+    world.write(&[("/job/config", &*config("job", Some("db")))], &[]).await;
+    let operations = world.operations();
+    operations.set_group(&group(), rated(Some(3), "9 in 1m"), &by()).await.unwrap();
+    let idle = GroupName::new("idle").unwrap();
+    operations.set_group(&idle, runs(1), &by()).await.unwrap();
+    let former = GroupName::new("former").unwrap();
+    operations.set_group(&former, runs(1), &by()).await.unwrap();
+    operations.set_group(&former, GroupLimits::NONE, &by()).await.unwrap();
+    world
+}
+
+async fn exported(world: &World) -> Export {
+    let (groups, jobs) = read(world).await;
+    let (mut export, _) = export(&jobs.jobs);
+    assert_eq!(export.add_groups(&groups), []);
+    export
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_of_groups_are_exported_and_imported() {
+    let source = with_limits().await;
+    let export = exported(&source).await;
+    let names: Vec<_> = export.groups.iter().map(|it| &*it.group).collect();
+    assert_eq!(names, ["db", "idle"], "a group without limits is left out");
+    let in_use = groups_of(&read(&source).await.1.jobs);
+    assert_eq!(in_use, [group()].into(), "a job is in the group");
+    let text = serde_json::to_string(&export).unwrap();
+    let export: Export = serde_json::from_str(&text).unwrap();
+
+    let target = World::new();
+    let operations = target.operations();
+    let limits = export.limits().unwrap();
+    let plan = async |overwrite| {
+        plan_group_import(&limits, &operations.groups().await.unwrap(), overwrite)
+    };
+    let shown = |steps: &[operations::ImportStep]| -> Vec<String> {
+        steps.iter().map(ToString::to_string).collect()
+    };
+    let steps = plan(false).await;
+    let created = [
+        "create group db: at most 3 runs at once, at most 9 starts in 1m",
+        "create group idle: at most 1 runs at once",
+    ];
+    assert_eq!(shown(&steps), created);
+    let report = operations.import_all(&steps, &by(), || ()).await;
+    assert_eq!((report.done.len(), report.records.len()), (2, 2), "{report}");
+    let stored = operations.group(&group()).await.unwrap();
+    assert_eq!(stored.view().limits(), Some(rated(Some(3), "9 in 1m")));
+    assert_eq!(stored.audit().map(|record| &*record.who).collect::<Vec<_>>(), ["anna"]);
+    let kept =
+        ["keep group db: it is as wanted already", "keep group idle: it is as wanted already"];
+    assert_eq!(shown(&plan(true).await), kept);
+
+    operations.set_group(&group(), runs(5), &by()).await.unwrap();
+    let differs =
+        "group db, although it differs: cluster_concurrency: 5 -> 3; start_rate: none -> 9 in 1m";
+    let steps = plan(false).await;
+    assert_eq!(steps[0].to_string(), format!("keep {differs}"));
+    let report = operations.import_all(&steps, &by(), || ()).await;
+    assert!(!report.has_changed(), "{report}");
+    let steps = plan(true).await;
+    let replaced = "replace group db: cluster_concurrency: 5 -> 3; start_rate: none -> 9 in 1m";
+    assert_eq!(steps[0].to_string(), replaced);
+    operations.set_group(&group(), runs(7), &by()).await.unwrap();
+    let stale = operations.import(&steps[0], &by()).await;
+    assert!(matches!(stale, Err(Error::Group { .. })), "{stale:?}");
+    assert_eq!(operations.group(&group()).await.unwrap().view().limits(), Some(runs(7)));
+    operations.import(&plan(true).await[0], &by()).await.unwrap();
+    let stored = operations.group(&group()).await.unwrap();
+    assert_eq!(stored.view().limits(), Some(rated(Some(3), "9 in 1m")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn unreadable_limits_are_replaced_on_request_and_not_exported() {
+    let world = with_limits().await;
+    let limits = exported(&world).await.limits().unwrap();
+    world.replace("/job@-@groups/db/limits", "x").await;
+    let groups = read(&world).await.0;
+    let mut export = Export::of([]);
+    let left_out = export.add_groups(&groups);
+    assert_eq!((left_out.len(), &*left_out[0].0), (1, "group db"));
+    let refused = plan_group_import(&limits, &groups, false);
+    assert!(refused[0].to_string().starts_with("refuse group db: the stored limits"));
+    let replaced = plan_group_import(&limits, &groups, true);
+    let operations = world.operations();
+    operations.import(&replaced[0], &by()).await.unwrap();
+    let stored = operations.group(&group()).await.unwrap();
+    assert_eq!(stored.view().limits(), Some(rated(Some(3), "9 in 1m")));
+}
+
+#[test]
+fn earlier_export_without_groups_is_readable() {
+    let text = r#"{"format":"ejob-export","version":1,"jobs":[]}"#;
+    let export: Export = serde_json::from_str(text).unwrap();
+    assert!(export.limits().unwrap().is_empty());
+    assert!(plan_group_import(&export.limits().unwrap(), &[], true).is_empty());
+    assert_eq!(serde_json::to_string(&export).unwrap(), text);
+}
+
+#[test]
+fn wrong_limits_of_an_export_name_field_value_and_valid_values() {
+    let rows = [
+        (
+            r#"{"group":"db","cluster_concurrency":0}"#,
+            "group \"db\": cluster_concurrency is 0; valid is 1 to",
+        ),
+        (r#"{"group":"db","start_rate":"often"}"#, "group \"db\": start_rate is often; valid is"),
+        (
+            r#"{"group":"db"}"#,
+            "group \"db\": limits is none; valid is cluster_concurrency, start_rate",
+        ),
+        (r#"{"group":"d/b","cluster_concurrency":1}"#, "group name \"d/b\" is not valid"),
+        (
+            r#"{"group":"db","cluster_concurrency":1},{"group":"db","cluster_concurrency":2}"#,
+            "group \"db\" occurs twice",
+        ),
+    ];
+    for (groups, expected) in rows {
+        let text =
+            format!(r#"{{"format":"ejob-export","version":1,"jobs":[],"groups":[{groups}]}}"#);
+        let export: Export = serde_json::from_str(&text).unwrap();
+        let error: ExportError = export.limits().unwrap_err();
+        assert!(error.to_string().starts_with(expected), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn selected_jobs_keep_their_groups() {
+    let world = with_limits().await;
+    world.write(&[("/other/config", &*config("other", Some("idle")))], &[]).await;
+    let groups = |export: &Export| -> Vec<String> {
+        export.groups.iter().map(|it| it.group.clone()).collect()
+    };
+    let mut export = exported(&world).await;
+    export.select(|_| true);
+    assert_eq!(groups(&export), ["db", "idle"]);
+    export.select(|job| job == "job");
+    assert_eq!(groups(&export), ["db"]);
 }

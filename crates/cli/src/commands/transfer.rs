@@ -1,13 +1,17 @@
 //! `export`, `import`: configurations to and from a file, or from a namespace of ElasticJob 1.x.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use coordination::{Dialect, JobName};
+use coordination::{Dialect, GroupLimits, GroupName, JobName};
 use jiff::Timestamp;
-use operations::{Export, ImportAct, ImportStep, Importable, convert_version_1, plan_import};
+use operations::{
+    Export, ImportAct, ImportStep, Importable, convert_version_1, groups_of, plan_group_import,
+    plan_import,
+};
 use serde_json::{Value, json};
 use sharding::StrategyRegistry;
 
@@ -61,7 +65,8 @@ pub(crate) struct ExportArguments {
 
 impl ExportArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let namespace = cx.operations().await?.namespace().await?;
+        let operations = cx.operations().await?;
+        let namespace = operations.namespace().await?;
         let is_unread =
             |job: &JobName| namespace.unread.iter().any(|(name, _)| name == job.as_str());
         let is_there = |job: &JobName| namespace.configured().any(|found| found.job() == job);
@@ -72,7 +77,12 @@ impl ExportArguments {
         let is_meant =
             |name: &str| self.jobs.is_empty() || self.jobs.iter().any(|job| job.as_str() == name);
         let jobs = namespace.jobs.iter().filter(|job| is_meant(job.job().as_str()));
-        let (export, mut left_out) = operations::export(jobs);
+        let (mut export, mut left_out) = operations::export(jobs.clone());
+        let of_jobs = (!self.jobs.is_empty()).then(|| groups_of(jobs));
+        let groups = operations.groups().await?;
+        left_out.extend(export.add_groups(groups.iter().filter(|group| {
+            of_jobs.as_ref().is_none_or(|groups| groups.contains(group.view().name()))
+        })));
         let unread = namespace.unread.iter().filter(|(job, _)| is_meant(job));
         left_out.extend(unread.map(|(job, error)| (job.clone(), error.to_string())));
         let form = self.form.unwrap_or_else(|| Form::of(self.file.as_deref()));
@@ -91,8 +101,11 @@ impl ExportArguments {
         let (shown, beside) = match (&self.file, form) {
             (Some(path), _) => {
                 write_new(path, &text)?;
-                let jobs = counted(export.jobs.len(), "job");
-                (format!("{jobs} written to {}\n{lines}", path.display()), String::new())
+                let mut what = counted(export.jobs.len(), "job");
+                if !export.groups.is_empty() {
+                    what = format!("{what} and {}", counted(export.groups.len(), "group"));
+                }
+                (format!("{what} written to {}\n{lines}", path.display()), String::new())
             }
             (None, Form::Json) => (text, lines),
             (None, Form::Yaml) => {
@@ -149,6 +162,8 @@ pub(crate) struct ImportArguments {
 #[derive(Default)]
 struct Given {
     jobs: Vec<Importable>,
+    /// Limits of groups.
+    limits: BTreeMap<GroupName, GroupLimits>,
     /// Settings that could not be converted: job and note.
     notes: Vec<(String, String)>,
     /// Jobs that could not be converted: job and reason.
@@ -162,8 +177,14 @@ impl ImportArguments {
         let (operations, present) = cx.to_change(!self.apply).await?;
         let strategies = StrategyRegistry::default();
         let now = Timestamp::now();
-        let steps =
-            plan_import(&given.jobs, |name| present.stored(name), self.overwrite, &strategies, now);
+        let groups = match &operations {
+            Some(operations) if !given.limits.is_empty() => operations.groups().await?,
+            Some(_) | None => Vec::new(),
+        };
+        // The limits come first, so that no new job of a group runs without them.
+        let mut steps = plan_group_import(&given.limits, &groups, self.overwrite);
+        let stored = |name: &JobName| present.stored(name);
+        steps.extend(plan_import(&given.jobs, stored, self.overwrite, &strategies, now));
         let operations = match operations {
             Some(operations) if self.apply => operations,
             Some(_) | None => return Ok(self.dry_run(cx, &steps, &given)),
@@ -198,7 +219,10 @@ impl ImportArguments {
     async fn given(&self, cx: &Context<'_>) -> Result<Given, Fault> {
         match (&self.from_1x, &self.file) {
             (Some(namespace), _) => self.version_1(cx, namespace).await,
-            (None, Some(path)) => Ok(Given { jobs: read(path)?, ..Given::default() }),
+            (None, Some(path)) => {
+                let (jobs, limits) = read(path)?;
+                Ok(Given { jobs, limits, ..Given::default() })
+            }
             (None, None) => {
                 Err(Fault::usage("a file is missing; name one written by `ejob export`"))
             }
@@ -267,7 +291,7 @@ impl Given {
 }
 
 /// Reads an export file. The YAML parser also reads JSON.
-fn read(path: &Path) -> Result<Vec<Importable>, Fault> {
+fn read(path: &Path) -> Result<(Vec<Importable>, BTreeMap<GroupName, GroupLimits>), Fault> {
     let mut text = String::new();
     let read = if path.as_os_str() == "-" {
         std::io::stdin().read_to_string(&mut text).map(drop)
@@ -279,5 +303,6 @@ fn read(path: &Path) -> Result<Vec<Importable>, Fault> {
     let options = serde_saphyr::options! { with_snippet: false };
     let export: Export = serde_saphyr::from_str_with_options(&text, options)
         .map_err(|error| Fault::usage(format!("{shown} is not an export of ejob: {error}")))?;
-    export.importable().map_err(|error| Fault::usage(format!("{shown}: {error}")))
+    let refused = |error| Fault::usage(format!("{shown}: {error}"));
+    Ok((export.importable().map_err(refused)?, export.limits().map_err(refused)?))
 }

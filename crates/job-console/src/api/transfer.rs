@@ -18,11 +18,12 @@ use crate::transfer::{LeftOut, Plan, exported, plan};
 pub(super) struct Exported {
     /// The export, as `ejob import` reads it.
     export: Export,
-    /// Jobs that are not exported, with the reason.
+    /// Jobs and limits of groups that are not exported, with the reason.
     left_out: Vec<LeftOut>,
 }
 
-/// Exports the configurations of all jobs that the caller may configure.
+/// Exports the configurations of all jobs that the caller may configure, and the limits of their
+/// groups.
 ///
 /// The documents may hold secrets.
 #[utoipa::path(
@@ -34,9 +35,10 @@ pub(super) async fn export_jobs(
     live: Live,
     Extension(caller): Extension<Caller>,
 ) -> Answer<Response> {
+    let groups = live.namespace.operations.groups().await?;
     let (fresh, jobs) = (live.fresh(), live.jobs());
     let exported = scan(move || {
-        let (export, left_out) = exported(jobs, &caller);
+        let (export, left_out) = exported(jobs, &groups, &caller);
         Exported { export, left_out }
     });
     Ok(fresh.answer(exported.await?))
@@ -65,7 +67,7 @@ pub(super) struct ImportRequest {
 /// Planned import.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct ImportPlan {
-    /// The steps in the order of the export.
+    /// The steps: those of groups, then those of jobs in the order of the export.
     steps: Vec<ImportStep>,
     /// Digest of the plan, which the import has to name.
     digest: String,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use coordination::{
-    Dialect, InvalidConfig, JavaSettings, JobConfig, JobName, NodeKind, OperatorStep,
+    Dialect, GroupName, InvalidConfig, JavaSettings, JobConfig, JobName, NodeKind, OperatorStep,
     TemplateRecord, encode_config,
 };
 use jiff::Timestamp;
@@ -16,9 +16,12 @@ use sharding::{ShardingItem, StrategyRegistry};
 use super::{ExportedTemplate, class_in_root};
 use crate::act::{differences, named, readable_by_peers};
 use crate::audit_targets::item_target;
-use crate::change::Planned;
+use crate::change::{Entry, Planned, Recorded};
+use crate::groups::label;
 use crate::operations::Absence;
-use crate::{By, Error, FieldChange, JobSnapshot, Operations, Report, Result, validate};
+use crate::{
+    By, Error, FieldChange, GroupChange, JobSnapshot, Operations, Report, Result, validate,
+};
 
 /// A configuration to import, with the template and the checkpoints of its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +72,11 @@ pub enum ImportAct {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ImportStep {
-    /// Job name.
+    /// Job name, or `group NAME` for the limits of a group.
     pub job: String,
+    /// Group whose limits are imported; absent for a job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Planned effect.
     #[serde(flatten)]
     pub act: ImportAct,
@@ -79,20 +85,44 @@ pub struct ImportStep {
     pub template: Option<ExportedTemplate>,
     #[serde(skip)]
     #[cfg_attr(feature = "openapi", schema(ignore))]
-    wanted: Importable,
+    wanted: Wanted,
     /// Revision that the plan is based on.
     #[serde(skip)]
     #[cfg_attr(feature = "openapi", schema(ignore))]
     stored: Option<Revision>,
 }
 
+/// Data that a step stores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Job(Box<Importable>),
+    Limits(GroupChange),
+}
+
 impl ImportStep {
+    pub(super) fn of_group(group: &GroupName, act: ImportAct, wanted: Wanted) -> Self {
+        let (job, group) = (label(group), Some(group.to_string()));
+        Self { job, group, act, template: None, wanted, stored: None }
+    }
+
     /// Returns a text that differs between two steps that would write different nodes. It has the
     /// whole configuration, which may hold secrets.
     #[must_use]
     pub fn identity(&self) -> String {
-        let Importable { config, template, checkpoints } = &self.wanted;
-        format!("{self}\n{}\n{template:?}\n{checkpoints:?}", encode_config(config))
+        match &self.wanted {
+            Wanted::Job(job) => {
+                let Importable { config, template, checkpoints } = &**job;
+                format!("{self}\n{}\n{template:?}\n{checkpoints:?}", encode_config(config))
+            }
+            Wanted::Limits(change) => format!("{self}\n{change}"),
+        }
+    }
+}
+
+impl ImportStep {
+    /// Returns the target of the step, as reports name it.
+    fn target(&self) -> &'static str {
+        if self.group.is_some() { "limits" } else { "configuration" }
     }
 }
 
@@ -103,13 +133,16 @@ impl fmt::Display for ImportStep {
             changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
         };
         match &self.act {
-            ImportAct::Create => match &self.wanted.template {
-                None if self.wanted.checkpoints.is_empty() => write!(f, "create {}", self.job),
-                None => {
-                    let n = self.wanted.checkpoints.len();
-                    write!(f, "create {} with checkpoints of {n} items", self.job)
-                }
-                Some(record) => write!(f, "create {} from {}", self.job, named(record)),
+            ImportAct::Create => match &self.wanted {
+                Wanted::Limits(change) => write!(f, "create {}: {}", self.job, change.after),
+                Wanted::Job(wanted) => match &wanted.template {
+                    None if wanted.checkpoints.is_empty() => write!(f, "create {}", self.job),
+                    None => {
+                        let n = wanted.checkpoints.len();
+                        write!(f, "create {} with checkpoints of {n} items", self.job)
+                    }
+                    Some(record) => write!(f, "create {} from {}", self.job, named(record)),
+                },
             },
             ImportAct::Replace { changes } => {
                 write!(f, "replace {}: {}", self.job, listed(changes))
@@ -170,8 +203,8 @@ pub fn plan_import<S: Borrow<JobSnapshot>>(
         };
         let template = given.template.as_ref().map(ExportedTemplate::of);
         let stored = stored.and_then(JobSnapshot::config_revision);
-        let wanted = Importable { config, ..given.clone() };
-        ImportStep { job, act, template, wanted, stored }
+        let wanted = Wanted::Job(Box::new(Importable { config, ..given.clone() }));
+        ImportStep { job, group: None, act, template, wanted, stored }
     };
     jobs.iter().map(step).collect()
 }
@@ -269,12 +302,12 @@ impl Operations {
         let mut report = Report::default();
         for step in steps {
             if report.is_unanswered() {
-                report.skip(&step.job, "configuration");
+                report.skip(&step.job, step.target());
                 continue;
             }
             match self.import(step, by).await {
                 Ok(done) => report.extend(done),
-                Err(error) => report.fail(&step.job, "configuration", error),
+                Err(error) => report.fail(&step.job, step.target(), error),
             }
             after_each();
         }
@@ -287,10 +320,14 @@ impl Operations {
     ///
     /// # Errors
     /// [`Error::StaleConfig`], [`Error::AlreadyThere`] or [`Error::JobExists`] if another client
-    /// has changed or created the job; otherwise as [`update_config`](Self::update_config). In each
-    /// case nothing was changed.
+    /// has changed or created the job, [`Error::Group`] if it has changed the limits of the group;
+    /// otherwise as [`update_config`](Self::update_config). In each case nothing was changed.
     pub async fn import(&self, step: &ImportStep, by: &By) -> Result<Report> {
-        let Importable { config, template, .. } = &step.wanted;
+        let wanted = match &step.wanted {
+            Wanted::Job(wanted) => wanted,
+            Wanted::Limits(change) => return self.import_limits(step, change, by).await,
+        };
+        let Importable { config, template, .. } = &**wanted;
         let unchanged = |is_left: bool| {
             let mut planned = Planned::default();
             if is_left {
@@ -303,7 +340,7 @@ impl Operations {
         match &step.act {
             ImportAct::Create => match template {
                 Some(template) => self.create_stored(template, config, by).await,
-                None => self.create(&step.wanted, by).await,
+                None => self.create(wanted, by).await,
             },
             ImportAct::Replace { .. } => {
                 let expected = step.stored.unwrap_or_default();
@@ -312,6 +349,32 @@ impl Operations {
             ImportAct::Same => unchanged(false),
             ImportAct::Stays { .. } | ImportAct::Refused { .. } => unchanged(true),
         }
+    }
+
+    async fn import_limits(
+        &self,
+        step: &ImportStep,
+        change: &GroupChange,
+        by: &By,
+    ) -> Result<Report> {
+        let mut report = Report::default();
+        let entry = |what: String| Entry::new(&*step.job, step.target(), what);
+        match &step.act {
+            ImportAct::Create | ImportAct::Replace { .. } => {
+                let done = self.change_group(change, by).await?;
+                report.done.push(entry(done.to_string()));
+                let recorded = |record| Recorded { job: step.job.clone(), record };
+                report.records.extend(done.record.map(recorded));
+            }
+            ImportAct::Same => {
+                let what = "they are as wanted already".to_owned();
+                report.left.push(Entry { as_wanted: true, ..entry(what) });
+            }
+            ImportAct::Stays { .. } | ImportAct::Refused { .. } => {
+                report.left.push(entry(step.to_string()));
+            }
+        }
+        Ok(report)
     }
 
     /// Stores the configuration of a job that has none, so that starting instances run it, and

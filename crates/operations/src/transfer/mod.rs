@@ -1,20 +1,22 @@
 //! Export of configurations into a file, and their import.
 
 mod apply;
+mod groups;
 mod import;
 mod version_1;
 
 use std::collections::BTreeSet;
 
 use coordination::{
-    Dialect, InvalidName, JobConfig, JobName, Label, NodeKind, TemplateName, TemplateRecord,
-    decode_config, encode_config,
+    Dialect, InvalidConfig, InvalidName, JobConfig, JobName, Label, NodeKind, TemplateName,
+    TemplateRecord, decode_config, encode_config,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::JobSnapshot;
 
 pub use apply::{ApplyPlan, Owner, plan_apply};
+pub use groups::{ExportedGroup, groups_of, plan_group_import};
 pub use import::{ImportAct, ImportStep, Importable, plan_import};
 pub use version_1::{Converted, convert_version_1};
 
@@ -43,6 +45,9 @@ pub struct Export {
     pub version: u32,
     /// The jobs, in the order of their names.
     pub jobs: Vec<ExportedJob>,
+    /// The groups of jobs that have limits, in the order of their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<ExportedGroup>,
 }
 
 /// A job of an export.
@@ -100,7 +105,21 @@ pub enum ExportError {
         /// Job name.
         job: String,
     },
-    /// The name of a job is not valid.
+    /// A group occurs twice.
+    #[error("group {group:?} occurs twice; each group may occur once")]
+    GroupTwice {
+        /// Name of the group.
+        group: String,
+    },
+    /// The limits of a group are not valid.
+    #[error("group {group:?}: {fault}")]
+    Group {
+        /// Name of the group.
+        group: String,
+        /// The field, its value and the valid values.
+        fault: InvalidConfig,
+    },
+    /// A name is not valid.
     #[error(transparent)]
     Name(#[from] InvalidName),
     /// The document of a job cannot be read.
@@ -135,7 +154,7 @@ impl Export {
 
     fn of_jobs(mut jobs: Vec<ExportedJob>) -> Self {
         jobs.sort_by(|a, b| a.job.cmp(&b.job));
-        Self { format: Self::FORMAT.to_owned(), version: Self::VERSION, jobs }
+        Self { format: Self::FORMAT.to_owned(), version: Self::VERSION, jobs, groups: Vec::new() }
     }
 
     /// Returns the jobs to import, each checked as far as possible without its namespace.

@@ -63,7 +63,7 @@ fn respond(
 async fn form(request: &PageRequest, given: &Given, fault: Option<&str>) -> Answer<Response> {
     request.namespace.loaded()?;
     let (jobs, caller) = (jobs::snapshots(request), request.asked.caller.clone());
-    let (export, left_out) = scan(move || exported(jobs.into_iter(), &caller)).await?;
+    let (export, left_out) = scan(move || exported(jobs.into_iter(), &[], &caller)).await?;
     let status = if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     Ok(respond(request, status, |cx| forms::form(cx, &export.jobs, &left_out, given, fault)))
 }
@@ -78,9 +78,10 @@ async fn show(request: PageRequest) -> Answer<Response> {
 async fn download(request: PageRequest) -> Answer<Response> {
     // An export without jobs would be a valid file.
     request.namespace.loaded()?;
+    let groups = request.namespace.operations.groups().await?;
     let (jobs, caller) = (jobs::snapshots(&request), request.asked.caller.clone());
     let text = scan(move || {
-        let (export, _) = exported(jobs.into_iter(), &caller);
+        let (export, _) = exported(jobs.into_iter(), &groups, &caller);
         serde_json::to_string_pretty(&export)
     });
     let text = text.await?.map_err(|error| {
@@ -178,7 +179,7 @@ fn parsed(document: &str) -> Result<Export, String> {
 fn selected(mut export: Export, jobs: &str) -> Result<Export, String> {
     let selection = Selection::of(Some(jobs));
     let names: Vec<String> = export.jobs.iter().map(|one| one.job.clone()).collect();
-    export.jobs.retain(|one| selection.has(&one.job));
+    export.select(|job| selection.has(job));
     if export.jobs.is_empty() && !names.is_empty() {
         let (n, first) = (names.len(), names[..names.len().min(MAX_NAMES)].join(", "));
         return Err(format!(
