@@ -5,7 +5,7 @@ use crate::support;
 use std::os::unix::fs::PermissionsExt;
 
 use cli::Exit;
-use coordination::{decode_config, encode_config};
+use coordination::{GroupName, JobConfig, JobName, decode_config, encode_config};
 use support::World;
 
 const DOCUMENT_3: &str = "cron: 0 0 9 * * ?\ndescription: 'all: \"of\" it # here'\nfailover: true\n\
@@ -182,16 +182,18 @@ async fn export_and_import_carry_the_limits_of_groups() {
     };
     world.ejob(&set("db", "3")).await.done();
     world.ejob(&set("idle", "1")).await.done();
-    world.ejob(&["config", "set", "two", "group=db"]).await.done();
-    let one = world.ejob(&["export", "two", "--form", "json"]).await.done();
+    let mut config = JobConfig::new(JobName::new("plain").unwrap(), 2);
+    config.group = Some(GroupName::new("db").unwrap());
+    world.write(&[("/plain/config", &encode_config(&config))]).await;
+    let one = world.ejob(&["export", "plain", "--form", "json"]).await.done();
     assert!(one.contains("\"db\"") && !one.contains("idle"), "only the groups of the job: {one}");
     let output = world.ejob(&["export", "-f", file]).await.done();
-    assert_eq!(output, format!("2 jobs and 2 groups written to {file}\n"));
+    assert_eq!(output, format!("3 jobs and 2 groups written to {file}\n"));
 
     let dry = world.ejob_in("/other", &["import", file]).await.done();
     let steps = "would create group db: at most 3 runs at once\n\
                  would create group idle: at most 1 runs at once\n\
-                 would create three\nwould create two\n";
+                 would create plain\nwould create three\nwould create two\n";
     assert_eq!(dry, format!("{steps}nothing was changed; to import, repeat with --apply\n"));
     let done = world.ejob_in("/other", &["import", file, "--apply"]).await.done();
     assert!(
