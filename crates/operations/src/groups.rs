@@ -1,49 +1,69 @@
 //! Groups of jobs: their limits, the permits of their runs, and the jobs that wait.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use coordination::{
     AuditLog, AuditRecord, GroupLimits, GroupName, GroupNode, GroupView, JobName, Layout, Versioned,
 };
-use reg_center::{Node, NodePath, Stat, Txn, TxnOutcome};
+use reg_center::{Node, Stat, Txn, TxnOutcome};
 
 use crate::operations::{ATTEMPTS, unique_id};
-use crate::{By, Error, Operations, Result};
+use crate::{By, Error, JobSnapshot, Operations, Result};
 
 /// A group of jobs as of one moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupSnapshot {
     view: GroupView,
     audit: Result<Option<Versioned<AuditLog>>, String>,
-    stats: Vec<(GroupNode, Stat)>,
+    /// The known nodes.
+    stats: HashMap<GroupNode, Stat>,
     /// Why the limits cannot be read.
     limits_fault: Option<String>,
 }
 
 impl GroupSnapshot {
-    /// Builds a snapshot from the nodes of a group. A node that cannot be read counts as absent,
-    /// except for the limits: without them, [`GroupView::limits`] is `None`.
+    /// Returns the snapshot of a group without nodes.
+    #[must_use]
+    pub fn new(group: GroupName) -> Self {
+        let (view, stats) = (GroupView::new(group), HashMap::new());
+        Self { view, audit: Ok(None), stats, limits_fault: None }
+    }
+
+    /// Builds a snapshot from the nodes of a group; those of other groups are left out.
     #[must_use]
     pub fn of_nodes(group: GroupName, nodes: &[Node]) -> Self {
-        let view = GroupView::new(group.clone());
-        let mut snapshot = Self { view, audit: Ok(None), stats: Vec::new(), limits_fault: None };
-        for node in nodes {
-            match Layout::parse_group(&node.path) {
-                Some((of, GroupNode::Audit)) if of == group => {
-                    let read = Layout::read_group_audit(node);
-                    snapshot.audit = read.map(Some).map_err(|error| error.to_string());
-                }
-                Some((of, kind)) if of == group => {
-                    snapshot.stats.push((kind.clone(), node.stat));
-                    let fault = snapshot.view.put(kind.clone(), node).err();
-                    if kind == GroupNode::Limits {
-                        snapshot.limits_fault = fault;
-                    }
-                }
-                Some(_) | None => {}
+        by_group(nodes).remove(&group).unwrap_or_else(|| Self::new(group))
+    }
+
+    /// Applies a node of the group. A node that cannot be read counts as absent, except for the
+    /// limits: without them, [`GroupView::limits`] is `None`.
+    pub(crate) fn put(&mut self, kind: GroupNode, node: &Node) {
+        self.stats.insert(kind.clone(), node.stat);
+        match kind {
+            GroupNode::Audit => {
+                let read = Layout::read_group_audit(node);
+                self.audit = read.map(Some).map_err(|error| error.to_string());
             }
+            GroupNode::Limits => self.limits_fault = self.view.put(kind, node).err(),
+            _ => drop(self.view.put(kind, node)),
         }
-        snapshot
+    }
+
+    pub(crate) fn remove(&mut self, kind: &GroupNode) {
+        self.stats.remove(kind);
+        match kind {
+            GroupNode::Audit => self.audit = Ok(None),
+            GroupNode::Limits => self.limits_fault = None,
+            _ => {}
+        }
+        self.view.remove(kind);
+    }
+
+    /// Returns true if the registry has a node of the group.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        !self.stats.is_empty()
     }
 
     /// Returns the limits, the permits and the line of the group.
@@ -54,7 +74,7 @@ impl GroupSnapshot {
 
     /// Returns the version, the revisions and the owner of a node of the group.
     pub(crate) fn stat(&self, node: &GroupNode) -> Option<Stat> {
-        self.stats.iter().find(|(kind, _)| kind == node).map(|(_, stat)| *stat)
+        self.stats.get(node).copied()
     }
 
     /// Returns why the limits cannot be read, if they cannot.
@@ -137,31 +157,32 @@ impl Operations {
     /// [`Error::TooMuch`], [`Error::Deadline`], or a registry error.
     pub async fn groups(&self) -> Result<Vec<GroupSnapshot>> {
         let nodes = self.reader.tree("the groups", &Layout::groups_root()).await?;
-        let root = Layout::groups_root();
-        let name = |path: &NodePath| {
-            let below = path.below(&root)?;
-            GroupName::new(below.split('/').next().unwrap_or_default()).ok()
-        };
-        let mut names: Vec<_> = nodes.iter().filter_map(|node| name(&node.path)).collect();
-        names.sort();
-        names.dedup();
-        Ok(names.into_iter().map(|name| GroupSnapshot::of_nodes(name, &nodes)).collect())
+        Ok(by_group(&nodes).into_values().collect())
     }
 
-    /// Returns the snapshot of a job with that of its group, so that
-    /// [`why_not_running`](crate::why_not_running) explains waits for the group.
+    /// Reads the group of a job, for [`why_not_running_in`](crate::why_not_running_in). `None` if
+    /// the job has no group.
     ///
     /// # Errors
     /// As [`group`](Self::group).
-    pub async fn with_group(&self, job: crate::JobSnapshot) -> Result<crate::JobSnapshot> {
-        let group = job.config().and_then(|config| config.group.clone());
-        match group {
-            Some(group) => {
-                let read = self.group(&group).await?;
-                Ok(job.in_group(read))
-            }
-            None => Ok(job),
+    pub async fn group_of(&self, job: &JobSnapshot) -> Result<Option<GroupSnapshot>> {
+        match job.config().and_then(|config| config.group.as_ref()) {
+            Some(group) => Ok(Some(self.group(group).await?)),
+            None => Ok(None),
         }
+    }
+
+    /// Returns the change that [`set_group`](Self::set_group) would make now. Nothing is written.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if a limit is not valid, or as [`group`](Self::group).
+    pub async fn preview_set_group(
+        &self,
+        group: &GroupName,
+        limits: GroupLimits,
+    ) -> Result<GroupChange> {
+        limits.check()?;
+        Ok(self.group(group).await?.change_to(limits))
     }
 
     /// Replaces the limits of a group. [`GroupLimits::NONE`] removes them: the jobs of the group
@@ -304,6 +325,20 @@ impl Operations {
 /// Returns the name of a group in reports, which name jobs otherwise.
 pub(crate) fn label(group: &GroupName) -> String {
     format!("group {group}")
+}
+
+/// Returns the snapshots of the groups that have a node among these.
+pub(crate) fn by_group<'a>(
+    nodes: impl IntoIterator<Item = &'a Node>,
+) -> BTreeMap<GroupName, GroupSnapshot> {
+    let mut groups = BTreeMap::new();
+    for node in nodes {
+        if let Some((group, kind)) = Layout::parse_group(&node.path) {
+            let new = || GroupSnapshot::new(group.clone());
+            groups.entry(group.clone()).or_insert_with(new).put(kind, node);
+        }
+    }
+    groups
 }
 
 fn audited(

@@ -64,7 +64,9 @@ pub use transfer::{
     plan_group_import, plan_import,
 };
 pub use validate::{schedule_of, validate};
-pub use why::{WhyNot, why_item_not_running, why_not_running};
+pub use why::{
+    WhyNot, why_item_not_running, why_item_not_running_in, why_not_running, why_not_running_in,
+};
 pub use wildcard::{ServerPattern, matches_pattern};
 
 /// Compiles and runs the programs of the page about jobs created at run time.

@@ -15,7 +15,7 @@ use trigger::JobSchedule;
 use crate::attention::Readiness;
 use crate::nodes::Nodes;
 use crate::tally::{ItemFacts, Tally};
-use crate::{Error, GroupSnapshot, Result, validate};
+use crate::{Error, Result, validate};
 
 /// One job as of one moment of the registry. A node that the snapshot lacks did not exist then.
 ///
@@ -42,8 +42,6 @@ pub struct JobSnapshot {
     audit: Result<Option<Versioned<AuditLog>>, RecordError>,
     /// Decoded at its first use, because few readers need it and it can be large.
     former_configs: OnceLock<Arc<Result<FormerConfigs, RecordError>>>,
-    /// The group of the job, if it was read.
-    group: Option<Arc<GroupSnapshot>>,
 }
 
 impl JobSnapshot {
@@ -77,7 +75,6 @@ impl JobSnapshot {
             tally: Tally::default(),
             audit: Ok(None),
             former_configs: OnceLock::new(),
-            group: None,
         };
         snapshot.config_version = snapshot.node(&NodeKind::Config).map(|node| node.stat.version);
         let schedule = snapshot.config().map(validate::schedule_of).and_then(Result::ok);
@@ -86,18 +83,6 @@ impl JobSnapshot {
         snapshot.tally = Tally::of(&snapshot);
         snapshot.read_audit();
         snapshot
-    }
-
-    /// Adds the group of the job, which is read separately.
-    #[must_use]
-    pub fn in_group(self, group: GroupSnapshot) -> Self {
-        Self { group: Some(Arc::new(group)), ..self }
-    }
-
-    /// Returns the group of the job, if it was read.
-    #[must_use]
-    pub fn group(&self) -> Option<&GroupSnapshot> {
-        self.group.as_deref()
     }
 
     /// Applies a change of the feed, and returns the kind of the changed node. The snapshot is then

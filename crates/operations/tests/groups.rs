@@ -3,7 +3,7 @@
 use coordination::{GroupLimits, GroupName, JobConfig, JobName, StartRate, encode_config};
 use operations::{
     Error, Export, ExportError, Finding, FindingCode as Code, GroupSnapshot, Namespace, Severity,
-    WhyNot, diagnose_groups, export, groups_of, plan_group_import, why_item_not_running,
+    WhyNot, diagnose_groups, export, groups_of, plan_group_import, why_item_not_running_in,
 };
 use sharding::ShardingItem;
 
@@ -43,6 +43,12 @@ async fn limits_are_replaced_with_an_audit_record() {
     assert!(!listed[0].is_used());
     let error = operations.set_group(&group(), runs(0), &by()).await.unwrap_err();
     assert!(matches!(error, Error::Invalid(_)), "{error}");
+    let error = operations.preview_set_group(&group(), runs(0)).await.unwrap_err();
+    assert!(matches!(error, Error::Invalid(_)), "{error}");
+    let preview = operations.preview_set_group(&group(), runs(5)).await.unwrap();
+    let change = (preview.before, preview.after, preview.record);
+    assert_eq!(change, (Some(GroupLimits::NONE), runs(5), None));
+    assert_eq!(operations.groups().await.unwrap(), listed, "a preview writes nothing");
     assert!(operations.job_names().await.unwrap().is_empty(), "a group is no job");
 }
 
@@ -61,8 +67,8 @@ async fn item_that_waits_for_its_group_names_the_holders() {
         ledger.is_some_and(|ledger| ledger.value.request.is_some())
     };
     let now = world.until("a request", waits).await;
-    let now = operations.with_group(now).await.unwrap();
-    let reasons = why_item_not_running(&now, ShardingItem::new(1), world.time());
+    let read = operations.group_of(&now).await.unwrap();
+    let reasons = why_item_not_running_in(&now, read.as_ref(), ShardingItem::new(1), world.time());
     let wait = reasons.iter().find(|why| matches!(why, WhyNot::WaitsForGroup { .. }));
     let expected =
         "waits for a permit of the group db (1 of 1 are taken): job item 0 on 10.0.0.1@-@1";

@@ -5,17 +5,22 @@ use crate::support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::{Dialect, JavaSettings, JobConfig, JobName, Layout, encode_config};
+use coordination::{
+    Dialect, GroupLimits, GroupName, JavaSettings, JobConfig, JobName, Layout, encode_config,
+    encode_group_limits,
+};
 use operations::{
-    Freshness, ItemBrief, ItemState, JobSnapshot, LiveNamespace, diagnose, first_due_fire,
-    item_briefs, job_brief, job_brief_since, job_briefs, next_fires, server_briefs,
+    Freshness, GroupSnapshot, ItemBrief, ItemState, JobSnapshot, LiveNamespace, Operations, WhyNot,
+    diagnose, first_due_fire, item_briefs, job_brief, job_brief_since, job_briefs, next_fires,
+    server_briefs, why_item_not_running_in,
 };
 use proptest::prelude::*;
 use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};
+use sharding::ShardingItem;
 
 use support::{DEADLINE, World, job, noon, within};
 
-const PATHS: [&str; 19] = [
+const PATHS: [&str; 26] = [
     "/job/config",
     "/job/coordination/audit",
     "/job/coordination/template",
@@ -35,6 +40,13 @@ const PATHS: [&str; 19] = [
     "/job/ledger/1",
     "/job/leader/failover/items/1",
     "/job/something/else",
+    "/job@-@groups/db/limits",
+    "/job@-@groups/db/permits/0",
+    "/job@-@groups/db/permits/1",
+    "/job@-@groups/db/starts",
+    "/job@-@groups/db/waiting/job",
+    "/job@-@groups/db/audit",
+    "/job@-@groups/api/limits",
 ];
 
 /// Returns data of nodes: valid for some of the paths, and for none.
@@ -43,6 +55,7 @@ fn documents() -> Vec<String> {
         let mut config = JobConfig::new(job(), 2);
         config.java = JavaSettings::of(dialect);
         config.cron = Some("0/1 * * * * ?".into());
+        config.group = (dialect == Dialect::V2).then(db);
         encode_config(&config)
     };
     let texts = [
@@ -57,9 +70,24 @@ fn documents() -> Vec<String> {
         r#"{"v":9,"state":"idle"}"#,
         r#"[{"v":1,"replaced_ms":0,"who":"anna","why":"release 12","document":"{}"}]"#,
         "\u{1}damaged",
+        PERMIT,
+        r#"{"v":1,"by":"10.0.0.1@-@7"}"#,
+        r#"{"v":1,"starts":[[1709208000000,2]]}"#,
     ];
+    let limits = encode_group_limits(&limits(1));
     let configs = [config(Dialect::V2), config(Dialect::V3)];
-    configs.into_iter().chain(texts.map(str::to_owned)).collect()
+    configs.into_iter().chain(texts.map(str::to_owned)).chain([limits]).collect()
+}
+
+/// Data of a permit that another job has.
+const PERMIT: &str = r#"{"v":1,"job":"other","item":3,"by":"10.0.0.1@-@7","token":1}"#;
+
+fn db() -> GroupName {
+    GroupName::new("db").unwrap()
+}
+
+fn limits(runs: u32) -> GroupLimits {
+    GroupLimits { cluster_concurrency: Some(runs), start_rate: None }
 }
 
 /// Returns all that is shown of a job.
@@ -102,6 +130,33 @@ fn assert_shared_answers(live: &LiveNamespace, fresh: Option<&JobSnapshot>) {
     assert_eq!(totals.failing_items, count(is_failed));
 }
 
+/// Checks the groups against those of a fresh read.
+async fn assert_groups(
+    live: &LiveNamespace,
+    registry: &MemoryRegistry,
+    fresh: Option<&JobSnapshot>,
+) {
+    let operations = Operations::new(Arc::new(registry.connect()));
+    let stored = operations.groups().await.unwrap();
+    for group in &stored {
+        assert_eq!(live.group(group.view().name()).as_deref(), Some(group));
+    }
+    let named = fresh.and_then(|job| job.config()?.group.clone());
+    let is_named = |group: &GroupSnapshot| Some(group.view().name()) == named.as_ref();
+    let is_stored = stored.iter().any(is_named);
+    let mut expected = stored;
+    if let Some(named) = named.clone().filter(|_| !is_stored) {
+        expected.push(GroupSnapshot::new(named));
+        expected.sort_by(|a, b| a.view().name().cmp(b.view().name()));
+    }
+    let shown: Vec<_> = live.groups().iter().map(|group| GroupSnapshot::clone(group)).collect();
+    assert_eq!(shown, expected);
+    for group in expected {
+        let jobs: Vec<_> = is_named(&group).then(job).into_iter().collect();
+        assert_eq!(live.jobs_of_group(group.view().name()), jobs);
+    }
+}
+
 fn of_registry(registry: &MemoryRegistry) -> Option<JobSnapshot> {
     let model = registry.snapshot();
     let nodes: Vec<_> = model.subtree(&Layout::new(&job()).root()).cloned().collect();
@@ -137,7 +192,7 @@ async fn caught_up(live: &LiveNamespace, registry: &MemoryRegistry, round: usize
 proptest! {
     #[test]
     fn live_jobs_equal_those_of_a_fresh_read(
-        changes in prop::collection::vec((0..PATHS.len(), prop::option::weighted(0.8, 0..13_usize)), 1..60),
+        changes in prop::collection::vec((0..PATHS.len(), prop::option::weighted(0.8, 0..17_usize)), 1..60),
         restarts in prop::collection::vec(0..60_usize, 0..3),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -163,6 +218,7 @@ proptest! {
             let fresh = of_registry(&registry);
             assert_eq!(live.job(&job()).as_deref().map(shown), fresh.as_ref().map(shown));
             assert_shared_answers(&live, fresh.as_ref());
+            assert_groups(&live, &registry, fresh.as_ref()).await;
         });
     }
 }
@@ -382,4 +438,90 @@ async fn state_of_watchers_and_list_of_templates_are_no_jobs() {
     ] {
         assert_eq!(names, ["job"]);
     }
+}
+
+/// Waits until the group has this number of permits. Returns the updates in between.
+async fn with_permits(
+    live: &LiveNamespace,
+    updates: &mut operations::Updates,
+    permits: usize,
+) -> operations::Update {
+    let mut last = operations::Update::default();
+    let has = || live.group(&db()).is_some_and(|group| group.view().permits().len() == permits);
+    within("the permits", async {
+        while !has() {
+            last = updates.next().await.expect("the registry is open");
+        }
+    })
+    .await;
+    last
+}
+
+#[tokio::test(start_paused = true)]
+async fn job_is_updated_when_its_group_changes() {
+    let (registry, _center, live) = loaded().await;
+    let writer = registry.connect();
+    let (mut of_job, mut of_all) =
+        (live.job_updates(&job(), Duration::ZERO), live.updates(Duration::ZERO));
+    assert!(live.group(&db()).is_some_and(|group| !group.exists()), "only the job names it");
+    change(&writer, "/job@-@groups/db/limits", Some(&encode_group_limits(&limits(1)))).await;
+    let idle = r#"{"state":"idle","token":1}"#;
+    change(&writer, "/job/ledger/0", Some(idle)).await;
+    caught_up(&live, &registry, 0).await;
+    let before = live.job(&job()).unwrap();
+    within("the record", of_job.next()).await.unwrap();
+    within("the record", of_all.next()).await.unwrap();
+    change(&writer, "/job@-@groups/db/permits/0", Some(PERMIT)).await;
+    let update = with_permits(&live, &mut of_job, 1).await;
+    assert_eq!((update.jobs.len(), update.groups), (0, [db()].into()));
+    let update = within("the update", of_all.next()).await.unwrap();
+    assert_eq!((update.jobs.len(), update.groups), (0, [db()].into()));
+    let now = live.job(&job()).unwrap();
+    assert!(Arc::ptr_eq(&before, &now), "a group is no part of the snapshot of the job");
+    let group = live.group_of(&now).unwrap();
+    let reasons = why_item_not_running_in(&now, Some(&group), ShardingItem::new(0), noon());
+    let is_wait = |why: &WhyNot| matches!(why, WhyNot::WaitsForGroup { limit: 1, .. });
+    assert!(reasons.iter().any(is_wait), "{reasons:?}");
+    // A change of the configuration moves the job to another group.
+    let mut config = JobConfig::new(job(), 2);
+    config.group = GroupName::new("api").ok();
+    change(&writer, "/job/config", Some(&encode_config(&config))).await;
+    caught_up(&live, &registry, 1).await;
+    assert_eq!(live.jobs_of_group(&db()), []);
+    let api = GroupName::new("api").unwrap();
+    assert_eq!(live.jobs_of_group(&api), [job()]);
+    let names: Vec<_> = live.groups().iter().map(|group| group.view().name().to_string()).collect();
+    assert_eq!(names, ["api", "db"]);
+    change(&writer, "/job/config", None).await;
+    caught_up(&live, &registry, 2).await;
+    assert!(live.group(&api).is_none(), "neither nodes nor jobs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn new_snapshot_replaces_changed_groups_alone() {
+    let (registry, center, live) = loaded().await;
+    let writer = registry.connect();
+    let data = encode_group_limits(&limits(1));
+    for group in ["db", "api", "gone"] {
+        change(&writer, &format!("/job@-@groups/{group}/limits"), Some(&data)).await;
+    }
+    let (api, gone) = (GroupName::new("api").unwrap(), GroupName::new("gone").unwrap());
+    caught_up(&live, &registry, 0).await;
+    let (before, held) = (live.group(&api).unwrap(), live.group(&db()).unwrap());
+    let mut updates = live.updates(Duration::ZERO);
+    center.suspend(Duration::from_secs(10));
+    change(&writer, "/job@-@groups/db/permits/0", Some(PERMIT)).await;
+    change(&writer, "/job@-@groups/gone/limits", None).await;
+    center.resume();
+    let mut changed = std::collections::BTreeSet::new();
+    within("the registry to answer", async {
+        while live.group(&gone).is_some() || live.freshness() != Freshness::Current {
+            changed.extend(updates.next().await.unwrap().groups);
+        }
+    })
+    .await;
+    assert_eq!(changed, [db(), gone].into(), "the other group is not reported");
+    assert!(Arc::ptr_eq(&before, &live.group(&api).unwrap()));
+    assert_eq!(live.group(&db()).unwrap().view().permits().len(), 1);
+    assert_eq!(held.view().permits().len(), 0, "a snapshot that a reader holds does not change");
 }

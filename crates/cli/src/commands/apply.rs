@@ -156,7 +156,7 @@ async fn previews(
     for (group, limits) in groups {
         let found = match operations {
             Some(operations) => operations.group(group).await?,
-            None => GroupSnapshot::of_nodes(group.clone(), &[]),
+            None => GroupSnapshot::new(group.clone()),
         };
         changes.push(found.change_to(*limits));
     }

@@ -8,7 +8,8 @@ use coordination::JobName;
 use jiff::{SignedDuration, Timestamp};
 use job_history::{FireOutcome, FireQuery, FireRecord, History};
 use operations::{
-    JobSnapshot, LiveNamespace, WhyNot, schedule_of, why_item_not_running, why_not_running,
+    GroupSnapshot, JobSnapshot, LiveNamespace, WhyNot, schedule_of, why_item_not_running_in,
+    why_not_running_in,
 };
 use serde_json::{Value, json};
 use sharding::ShardingItem;
@@ -52,12 +53,14 @@ impl WhyArguments {
         self.item = self.item.or(self.named_item);
         let operations = cx.operations().await?;
         let job = operations.job(&self.job).await?;
-        let job = operations.with_group(job).await?;
+        let group = operations.group_of(&job).await?;
         let now = operations.present();
-        let mut reasons = self.reasons(&job, now)?;
+        let mut reasons = self.reasons(&job, group.as_ref(), now)?;
         if self.follow.watch {
             let draw = |live: &LiveNamespace| {
-                live_job(live, &self.job, |job| self.live(job, operations.present()))
+                live_job(live, &self.job, |job| {
+                    self.live(job, live.group_of(job).as_deref(), operations.present())
+                })
             };
             return follow(cx, &format!("why {}", self.job), draw).await;
         }
@@ -82,9 +85,14 @@ impl WhyArguments {
         Ok(Page::new(text, &json!({ "reasons": reasons, "outages": known })).beside(remark))
     }
 
-    fn reasons(&self, job: &JobSnapshot, now: Timestamp) -> Result<Vec<WhyNot>, Fault> {
+    fn reasons(
+        &self,
+        job: &JobSnapshot,
+        group: Option<&GroupSnapshot>,
+        now: Timestamp,
+    ) -> Result<Vec<WhyNot>, Fault> {
         let Some(item) = self.item.map(ShardingItem::new) else {
-            return Ok(why_not_running(job, now));
+            return Ok(why_not_running_in(job, group, now));
         };
         if !job.items().contains(&item) {
             let n = job.items().len();
@@ -93,11 +101,11 @@ impl WhyArguments {
                 self.job
             )));
         }
-        Ok(why_item_not_running(job, item, now))
+        Ok(why_item_not_running_in(job, group, item, now))
     }
 
-    fn live(&self, job: &JobSnapshot, now: Timestamp) -> Text {
-        match self.reasons(job, now) {
+    fn live(&self, job: &JobSnapshot, group: Option<&GroupSnapshot>, now: Timestamp) -> Text {
+        match self.reasons(job, group, now) {
             Ok(reasons) => reasons.iter().map(sentence).collect::<String>().into(),
             Err(fault) => line(&fault.to_string()).into(),
         }

@@ -18,6 +18,9 @@ use crate::{
 pub struct GroupPermitView {
     /// Session that owns the node.
     pub session: Option<SessionId>,
+    /// Time at which the run took the permit, in milliseconds since 1970 UTC, if the registry
+    /// knows it.
+    pub since_ms: Option<i64>,
     /// The run; `None` if the node has other data.
     pub holder: Option<PermitHolder>,
 }
@@ -150,7 +153,8 @@ impl GroupView {
             }
             GroupNode::Permit(number) => {
                 let (holder, fault) = readable(wire::decode_permit_holder(&node.data));
-                self.permits.insert(number, GroupPermitView { session, holder });
+                let since_ms = written_ms(node);
+                self.permits.insert(number, GroupPermitView { session, since_ms, holder });
                 fault
             }
             GroupNode::Starts => {
@@ -163,7 +167,7 @@ impl GroupView {
             }
             GroupNode::Place(job) => {
                 let (by, fault) = readable(wire::decode_place(&node.data));
-                let since_ms = node.stat.modified_at.map(|at| FireTime::of(at).0);
+                let since_ms = written_ms(node);
                 let since = node.stat.modified;
                 self.line.insert(job, PlaceInLine { since, since_ms, version, session, by });
                 fault
@@ -182,6 +186,12 @@ impl GroupView {
             GroupNode::Audit => {}
         }
     }
+}
+
+/// Returns the time of the last write of a node, in milliseconds since 1970 UTC, if the registry
+/// knows it.
+fn written_ms(node: &Node) -> Option<i64> {
+    node.stat.modified_at.map(|at| FireTime::of(at).0)
 }
 
 impl JobView {

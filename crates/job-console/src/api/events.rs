@@ -68,6 +68,10 @@ impl Follower {
                 let now = DataFreshness::of(namespace.live.freshness());
                 let has_changed = now.state != freshness;
                 freshness = now.state;
+                if update.jobs.is_empty() && !has_changed {
+                    // Only groups have changed.
+                    continue;
+                }
                 let jobs = update.jobs.iter().map(ToString::to_string).collect();
                 shared.lock().push(Changes { jobs, freshness: has_changed.then_some(now) });
                 push.send_replace(());

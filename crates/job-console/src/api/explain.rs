@@ -5,8 +5,8 @@ use axum::response::Response;
 use coordination::{InvalidConfig, ServerIp, instance_id};
 use jiff::Timestamp;
 use operations::{
-    MovePlan, WhatIf, WhyNot, exclusion_at, plan_moves, schedule_of, why_item_not_running,
-    why_not_running,
+    MovePlan, WhatIf, WhyNot, exclusion_at, plan_moves, schedule_of, why_item_not_running_in,
+    why_not_running_in,
 };
 use serde::{Deserialize, Serialize};
 use sharding::{InstanceId, InvalidPlacement, PlacementRules, StrategyRegistry};
@@ -47,9 +47,11 @@ impl Explanation {
     responses((status = 200, description = "The reasons", body = Explanation)),
 )]
 pub(super) async fn explain_job(live: Live) -> Answer<Response> {
-    let (fresh, job) = (live.fresh(), live.snapshot_in_group().await?);
+    let (fresh, job) = (live.fresh(), live.snapshot()?);
+    let group = live.namespace.live.group_of(&job);
     let now = live.namespace.operations.present();
-    Ok(fresh.answer(scan(move || Explanation::of(why_not_running(&job, now))).await?))
+    let why = move || Explanation::of(why_not_running_in(&job, group.as_deref(), now));
+    Ok(fresh.answer(scan(why).await?))
 }
 
 /// Explains why an item does not run now.
@@ -59,9 +61,11 @@ pub(super) async fn explain_job(live: Live) -> Answer<Response> {
     responses((status = 200, description = "The reasons", body = Explanation)),
 )]
 pub(super) async fn explain_item(live: Live) -> Answer<Response> {
-    let (fresh, job, item) = (live.fresh(), live.snapshot_in_group().await?, live.item()?);
+    let (fresh, job, item) = (live.fresh(), live.snapshot()?, live.item()?);
+    let group = live.namespace.live.group_of(&job);
     let now = live.namespace.operations.present();
-    Ok(fresh.answer(scan(move || Explanation::of(why_item_not_running(&job, item, now))).await?))
+    let why = move || Explanation::of(why_item_not_running_in(&job, group.as_deref(), item, now));
+    Ok(fresh.answer(scan(why).await?))
 }
 
 /// Number and time zone of fires.

@@ -8,7 +8,7 @@ use axum::http::header::{ETAG, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use coordination::{JobName, ServerIp};
+use coordination::{GroupName, JobName, ServerIp};
 use operations::{Freshness, JobSnapshot};
 use serde::Serialize;
 use sharding::{InstanceId, ShardingItem};
@@ -56,6 +56,10 @@ impl Place {
         Ok(ServerIp::new(value_of(&self.names, "server")).map_err(operations::Error::from)?)
     }
 
+    pub(super) fn group(&self) -> Answer<GroupName> {
+        Ok(GroupName::new(value_of(&self.names, "group")).map_err(operations::Error::from)?)
+    }
+
     pub(super) fn instance(&self) -> InstanceId {
         InstanceId::new(value_of(&self.names, "instance"))
     }
@@ -83,16 +87,6 @@ impl Place {
     /// Returns the job of the path from the read model.
     pub(super) fn snapshot(&self) -> Answer<Arc<JobSnapshot>> {
         self.namespace.job(&self.job()?)
-    }
-
-    /// Returns the job of the path, with the limits and permits of its group as they are now. The
-    /// read model does not have groups.
-    pub(super) async fn snapshot_in_group(&self) -> Answer<Arc<JobSnapshot>> {
-        let job = self.snapshot()?;
-        if job.config().is_none_or(|config| config.group.is_none()) {
-            return Ok(job);
-        }
-        Ok(Arc::new(self.namespace.operations.with_group(JobSnapshot::clone(&job)).await?))
     }
 
     /// Returns the nodes of the job, which may be leftovers without a configuration.

@@ -1,12 +1,12 @@
 //! The task that follows the registry.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use reg_center::{Change, Feed, NodePath, RegistryCenter, SessionChange, SessionFeed};
 
-use super::Shared;
 use super::jobs::Incoming;
+use super::updates::Update;
+use super::{Shared, Shown};
 use crate::JobSnapshot;
 
 /// Maximum number of changes that are applied without a pause in which readers get the jobs.
@@ -69,7 +69,7 @@ impl Follower {
 
     /// Applies a change, and those that are pending, as one update.
     async fn follow(&mut self, first: Change) {
-        let mut changed = BTreeSet::new();
+        let mut changed = Update::default();
         let mut next = Some(first);
         let mut is_ready = false;
         {
@@ -87,14 +87,12 @@ impl Follower {
                     (Change::Entry(node) | Change::Put(node), Some(incoming)) => {
                         incoming.insert(node);
                     }
-                    (change, _) => shown.jobs.apply(change, &mut changed),
+                    (change, _) => shown.apply(change, &mut changed),
                 }
             }
-            shown.jobs.summarize(&changed);
+            shown.jobs.summarize(&changed.jobs);
         }
-        if !changed.is_empty() {
-            self.shared.subscribers.report(&changed);
-        }
+        self.report(&changed);
         if is_ready {
             // Readers may see jobs of the former and of the new snapshot until all are replaced.
             self.report_freshness();
@@ -103,17 +101,20 @@ impl Follower {
         }
     }
 
-    /// Replaces the jobs by those of the snapshot, which is complete. Equal jobs stay, so that no
-    /// reader renders them again.
+    /// Replaces the groups and the jobs by those of the snapshot, which is complete. Equal ones
+    /// stay, so that no reader renders them again.
     ///
     /// Decoding a large namespace takes seconds. Readers get the jobs meanwhile, and no second copy
     /// of the namespace is needed.
     async fn replace(&mut self) {
         let mut incoming = self.incoming.take().unwrap_or_default();
-        let removed = self.shared.shown.lock().jobs.retain(|job| incoming.has(job));
-        if !removed.is_empty() {
-            self.shared.subscribers.report(&removed);
-        }
+        let replaced = {
+            let mut shown = self.shared.shown.lock();
+            let Shown { jobs, groups, .. } = &mut *shown;
+            let groups = groups.replace(incoming.take_groups());
+            Update { jobs: jobs.retain(|job| incoming.has(job)), groups }
+        };
+        self.report(&replaced);
         while let Some((job, nodes)) = incoming.next() {
             let is_known = {
                 let shown = self.shared.shown.lock();
@@ -122,10 +123,22 @@ impl Follower {
             if !is_known {
                 let snapshot = JobSnapshot::of_stored(&job, nodes);
                 self.shared.shown.lock().jobs.insert(snapshot);
-                self.shared.subscribers.report(&BTreeSet::from([job]));
+                self.report(&Update { jobs: [job].into(), ..Update::default() });
             }
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Reports changes of jobs and groups, if there are any.
+    fn report(&self, changed: &Update) {
+        if !changed.is_empty() {
+            self.notify(changed);
+        }
+    }
+
+    fn notify(&self, changed: &Update) {
+        let Shared { shown, subscribers } = &*self.shared;
+        subscribers.report(changed, |job| shown.lock().jobs.group_of(job).cloned());
     }
 
     fn report_freshness(&self) {
@@ -134,7 +147,7 @@ impl Follower {
         if shown.freshness != freshness {
             shown.freshness = freshness;
             drop(shown);
-            self.shared.subscribers.report(&BTreeSet::new());
+            self.notify(&Update::default());
         }
     }
 }

@@ -4,15 +4,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
-use coordination::{JobName, Layout, NodeKind};
+use coordination::{GroupName, JobName, Layout, NodeKind};
 use jiff::Timestamp;
 use reg_center::{Change, Node, NodePath, Revision};
 use sharding::{InstanceId, ShardingItem};
 
 use super::list::{JobLine, JobList};
 use crate::attention::Readiness;
+use crate::groups::by_group;
 use crate::nodes::Nodes;
-use crate::{JobSnapshot, job_brief_since};
+use crate::{GroupSnapshot, JobSnapshot, job_brief_since};
 
 /// The jobs of a namespace.
 #[derive(Debug, Default)]
@@ -26,6 +27,8 @@ pub(super) struct Jobs {
     members_revision: u64,
     /// Jobs with a schedule by their next fire, in milliseconds since 1970 UTC.
     fires: BTreeSet<(i64, JobName)>,
+    /// The jobs of each group that a configuration names.
+    by_group: BTreeMap<GroupName, BTreeSet<JobName>>,
 }
 
 /// Next fire of a job that is not computed yet.
@@ -44,12 +47,15 @@ struct LiveJob {
     ready: (BTreeMap<InstanceId, Readiness>, i64),
     /// Next fire at the last request for it, and the revision of its configuration.
     fire: Option<(i64, Revision)>,
+    /// The group below which the job is in [`Jobs::by_group`].
+    group: Option<GroupName>,
 }
 
 impl LiveJob {
     fn new(snapshot: JobSnapshot) -> Self {
         let ready = (snapshot.ready().clone(), now_ms());
-        let mut job = Self { snapshot: Arc::new(snapshot), line: None, ready, fire: None };
+        let snapshot = Arc::new(snapshot);
+        let mut job = Self { snapshot, line: None, ready, fire: None, group: None };
         job.summarize();
         job
     }
@@ -86,6 +92,16 @@ impl Jobs {
 
     pub(super) fn get(&self, name: &JobName) -> Option<&Arc<JobSnapshot>> {
         self.jobs.get(name).map(|job| &job.snapshot)
+    }
+
+    /// Returns the group that the configuration of a job names.
+    pub(super) fn group_of(&self, job: &JobName) -> Option<&GroupName> {
+        self.jobs.get(job)?.group.as_ref()
+    }
+
+    /// Returns the groups that configurations name, each with its jobs.
+    pub(super) fn by_group(&self) -> &BTreeMap<GroupName, BTreeSet<JobName>> {
+        &self.by_group
     }
 
     pub(super) fn members_revision(&self) -> u64 {
@@ -187,6 +203,30 @@ impl Jobs {
         }
     }
 
+    /// Moves a job to the group that its configuration names now.
+    fn check_group(&mut self, name: &JobName) {
+        let Some(job) = self.jobs.get_mut(name) else { return };
+        let group = job.snapshot.config().and_then(|config| config.group.as_ref());
+        if job.group.as_ref() == group {
+            return;
+        }
+        let group = group.cloned();
+        let former = std::mem::replace(&mut job.group, group.clone());
+        self.leave_group(name, former.as_ref());
+        if let Some(group) = group {
+            self.by_group.entry(group).or_default().insert(name.clone());
+        }
+    }
+
+    fn leave_group(&mut self, name: &JobName, group: Option<&GroupName>) {
+        let Some(group) = group else { return };
+        let Some(jobs) = self.by_group.get_mut(group) else { return };
+        jobs.remove(name);
+        if jobs.is_empty() {
+            self.by_group.remove(group);
+        }
+    }
+
     /// Applies a change of one node, and adds its job to `changed`. The summaries of `changed` are
     /// outdated until [`summarize`](Self::summarize).
     pub(super) fn apply(&mut self, change: Change, changed: &mut BTreeSet<JobName>) {
@@ -207,6 +247,7 @@ impl Jobs {
     pub(super) fn summarize(&mut self, changed: &BTreeSet<JobName>) {
         for name in changed {
             self.check_fire(name);
+            self.check_group(name);
             if self.jobs.get_mut(name).is_some_and(LiveJob::summarize) {
                 self.outdate();
             }
@@ -226,6 +267,7 @@ impl Jobs {
             None => drop(self.jobs.insert(name.clone(), LiveJob::new(snapshot))),
         }
         self.check_fire(&name);
+        self.check_group(&name);
         self.members_revision += 1;
         self.outdate();
     }
@@ -245,7 +287,8 @@ impl Jobs {
 
     fn remove(&mut self, job: &JobName) {
         self.forget_fire(job);
-        self.jobs.remove(job);
+        let removed = self.jobs.remove(job);
+        self.leave_group(job, removed.and_then(|removed| removed.group).as_ref());
         self.members_revision += 1;
         self.outdate();
     }
@@ -261,25 +304,34 @@ fn concerns_servers(kind: &NodeKind) -> bool {
     matches!(kind, NodeKind::Instance(_) | NodeKind::Server(_) | NodeKind::Config)
 }
 
-/// The nodes of a snapshot of the namespace that is being read, by job.
+/// The nodes of a snapshot of the namespace that is being read.
 #[derive(Debug, Default)]
-pub(super) struct Incoming(BTreeMap<JobName, Nodes>);
+pub(super) struct Incoming {
+    jobs: BTreeMap<JobName, Nodes>,
+    of_groups: Vec<Node>,
+}
 
 impl Incoming {
     pub(super) fn insert(&mut self, node: Node) {
         if let Some(job) = job_of(&node.path) {
             let root = || Nodes::new(Layout::new(&job).root());
-            self.0.entry(job.clone()).or_insert_with(root).insert(node);
+            self.jobs.entry(job.clone()).or_insert_with(root).insert(node);
+        } else if Layout::parse_group(&node.path).is_some() {
+            self.of_groups.push(node);
         }
     }
 
+    pub(super) fn take_groups(&mut self) -> BTreeMap<GroupName, GroupSnapshot> {
+        by_group(&std::mem::take(&mut self.of_groups))
+    }
+
     pub(super) fn has(&self, job: &JobName) -> bool {
-        self.0.contains_key(job)
+        self.jobs.contains_key(job)
     }
 
     /// Takes the nodes of one job; `None` after the last one.
     pub(super) fn next(&mut self) -> Option<(JobName, Nodes)> {
-        self.0.pop_first()
+        self.jobs.pop_first()
     }
 }
 

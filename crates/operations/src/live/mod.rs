@@ -1,27 +1,29 @@
-//! All jobs of a namespace, kept current by one feed.
+//! All jobs and groups of a namespace, kept current by one feed.
 //!
-//! In reading order: `jobs` (the snapshots and how changes apply to them) · `list` (summaries of
-//! all jobs) · `updates` (subscribers) · `follower` (the task that follows the registry) · this
-//! file (queries).
+//! In reading order: `jobs` (the snapshots and how changes apply to them) · `groups` (those of
+//! groups) · `list` (summaries of all jobs) · `updates` (subscribers) · `follower` (the task that
+//! follows the registry) · this file (queries).
 
 mod follower;
+mod groups;
 mod jobs;
 mod list;
 mod updates;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::JobName;
+use coordination::{GroupName, JobName, Layout};
 use parking_lot::Mutex;
-use reg_center::RegistryCenter;
+use reg_center::{Change, RegistryCenter};
 use sharding::InstanceId;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::{Error, JobSnapshot, Result, ServerBrief, item_brief, server_briefs};
+use crate::{Error, GroupSnapshot, JobSnapshot, Result, ServerBrief, item_brief, server_briefs};
 use follower::Follower;
+use groups::Groups;
 use jobs::Jobs;
 pub use list::{JobLine, JobList, RunningItem, Totals};
 use updates::Subscribers;
@@ -55,7 +57,7 @@ impl Freshness {
     }
 }
 
-/// All jobs of a namespace, kept current by one feed.
+/// All jobs and groups of a namespace, kept current by one feed.
 ///
 /// It reads the whole namespace once. After that, each change costs one delivery, regardless of the
 /// number of readers, jobs and items, unless a reader holds a snapshot of the changed job, which is
@@ -65,6 +67,9 @@ impl Freshness {
 /// | call | cost |
 /// |---|---|
 /// | [`job`](Self::job), [`freshness`](Self::freshness) | the same for each namespace |
+/// | [`group`](Self::group), [`group_of`](Self::group_of) | the same for each namespace |
+/// | [`groups`](Self::groups) | one pointer for each group |
+/// | [`jobs_of_group`](Self::jobs_of_group) | the jobs of the group |
 /// | [`jobs`](Self::jobs) | one pointer for each job |
 /// | [`list`](Self::list) | nothing if no summary has changed, otherwise one pointer for each job |
 /// | [`running`](Self::running) | the jobs with running items, and the returned items |
@@ -117,9 +122,31 @@ struct Shared {
 #[derive(Debug)]
 struct Shown {
     jobs: Jobs,
+    groups: Groups,
     freshness: Freshness,
     /// The last summaries of servers, with the revision of the instances and servers then.
     servers: Option<(u64, Arc<Vec<ServerBrief>>)>,
+}
+
+impl Shown {
+    /// Applies a change of one node, and adds its job or its group to `changed`.
+    fn apply(&mut self, change: Change, changed: &mut Update) {
+        match change.path().and_then(Layout::parse_group) {
+            Some((group, kind)) => {
+                self.groups.apply(&group, kind, &change);
+                changed.groups.insert(group);
+            }
+            None => self.jobs.apply(change, &mut changed.jobs),
+        }
+    }
+
+    fn group(&self, name: &GroupName) -> Option<Arc<GroupSnapshot>> {
+        let without_nodes = || {
+            let is_named = self.jobs.by_group().contains_key(name);
+            is_named.then(|| Arc::new(GroupSnapshot::new(name.clone())))
+        };
+        self.groups.get(name).cloned().or_else(without_nodes)
+    }
 }
 
 impl LiveNamespace {
@@ -129,7 +156,12 @@ impl LiveNamespace {
     /// Outside of a tokio runtime with time enabled.
     #[must_use]
     pub fn follow(registry: Arc<dyn RegistryCenter>) -> Self {
-        let shown = Shown { jobs: Jobs::default(), freshness: Freshness::Loading, servers: None };
+        let shown = Shown {
+            jobs: Jobs::default(),
+            groups: Groups::default(),
+            freshness: Freshness::Loading,
+            servers: None,
+        };
         let shared =
             Arc::new(Shared { shown: Mutex::new(shown), subscribers: Subscribers::default() });
         let follower = Follower::new(registry, Arc::clone(&shared));
@@ -174,6 +206,34 @@ impl LiveNamespace {
     #[must_use]
     pub fn job(&self, name: &JobName) -> Option<Arc<JobSnapshot>> {
         self.shared.shown.lock().jobs.get(name).cloned()
+    }
+
+    /// Returns the groups that have nodes or jobs, in the order of their names.
+    #[must_use]
+    pub fn groups(&self) -> Vec<Arc<GroupSnapshot>> {
+        let shown = self.shared.shown.lock();
+        let stored = shown.groups.all().map(|group| group.view().name());
+        let names: BTreeSet<_> = stored.chain(shown.jobs.by_group().keys()).collect();
+        names.into_iter().filter_map(|name| shown.group(name)).collect()
+    }
+
+    /// Returns a group, if it has nodes or jobs.
+    #[must_use]
+    pub fn group(&self, name: &GroupName) -> Option<Arc<GroupSnapshot>> {
+        self.shared.shown.lock().group(name)
+    }
+
+    /// Returns the group of a job, for [`why_not_running_in`](crate::why_not_running_in).
+    #[must_use]
+    pub fn group_of(&self, job: &JobSnapshot) -> Option<Arc<GroupSnapshot>> {
+        self.group(job.config()?.group.as_ref()?)
+    }
+
+    /// Returns the names of the jobs whose configurations name a group, ascending.
+    #[must_use]
+    pub fn jobs_of_group(&self, group: &GroupName) -> Vec<JobName> {
+        let shown = self.shared.shown.lock();
+        shown.jobs.by_group().get(group).into_iter().flatten().cloned().collect()
     }
 
     /// Returns the summaries of all jobs, sorted by name, with the sums over all jobs.
@@ -265,9 +325,9 @@ impl LiveNamespace {
         self.shared.subscribers.add(None, interval)
     }
 
-    /// Subscribes to the changes of one job and of the [`freshness`](Self::freshness), in the
-    /// manner of [`updates`](Self::updates). Changes of other jobs neither cause nor delay an
-    /// update.
+    /// Subscribes to the changes of one job, of its group, and of the
+    /// [`freshness`](Self::freshness), in the manner of [`updates`](Self::updates). Changes of other
+    /// jobs neither cause nor delay an update.
     #[must_use]
     pub fn job_updates(&self, job: &JobName, interval: Duration) -> Updates {
         self.shared.subscribers.add(Some(job.clone()), interval)

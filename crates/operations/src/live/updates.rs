@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use coordination::JobName;
+use coordination::{GroupName, JobName};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -13,9 +13,23 @@ use tokio::time::Instant;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Update {
-    /// Jobs that were created, changed or removed. It is empty if only the
-    /// [freshness](crate::LiveNamespace::freshness) has changed.
+    /// Jobs that were created, changed or removed.
     pub jobs: BTreeSet<JobName>,
+    /// Groups whose limits, permits, line or last changes have changed.
+    ///
+    /// Without jobs and groups, only the [freshness](crate::LiveNamespace::freshness) has changed.
+    pub groups: BTreeSet<GroupName>,
+}
+
+impl Update {
+    pub(super) fn is_empty(&self) -> bool {
+        self.jobs.is_empty() && self.groups.is_empty()
+    }
+
+    fn extend(&mut self, later: Self) {
+        self.jobs.extend(later.jobs);
+        self.groups.extend(later.groups);
+    }
 }
 
 /// The updates of one subscriber.
@@ -94,13 +108,25 @@ impl Subscribers {
         Updates { subscriber, interval, last: None }
     }
 
-    /// Reports to each subscriber that these jobs, or the freshness, have changed.
-    pub(super) fn report(&self, jobs: &BTreeSet<JobName>) {
+    /// Reports to each subscriber that these jobs and groups, or the freshness, have changed. A
+    /// subscriber to one job gets the changes of its group, which `group_of` returns.
+    pub(super) fn report(
+        &self,
+        changed: &Update,
+        group_of: impl Fn(&JobName) -> Option<GroupName>,
+    ) {
         self.0.lock().notify(|Subscriber { only, .. }, unseen| {
-            let is_wanted = |job: &&JobName| only.as_ref().is_none_or(|only| only == *job);
-            let mut wanted = jobs.iter().filter(is_wanted).peekable();
-            if wanted.peek().is_some() || jobs.is_empty() {
-                unseen.update.get_or_insert_default().jobs.extend(wanted.cloned());
+            let Some(only) = only else {
+                return unseen.update.get_or_insert_default().extend(changed.clone());
+            };
+            let is_own = |group: &GroupName| changed.groups.contains(group);
+            let group = if changed.groups.is_empty() { None } else { group_of(only) };
+            let wanted = Update {
+                jobs: changed.jobs.get(only).cloned().into_iter().collect(),
+                groups: group.filter(is_own).into_iter().collect(),
+            };
+            if !wanted.is_empty() || changed.is_empty() {
+                unseen.update.get_or_insert_default().extend(wanted);
             }
         });
     }
@@ -133,22 +159,28 @@ mod tests {
 
     use super::*;
 
-    fn jobs<const N: usize>(names: [&str; N]) -> BTreeSet<JobName> {
-        names.map(|name| JobName::new(name).unwrap()).into()
+    fn update(jobs: &[&str], groups: &[&str]) -> Update {
+        Update {
+            jobs: jobs.iter().map(|name| JobName::new(name).unwrap()).collect(),
+            groups: groups.iter().map(|name| GroupName::new(name).unwrap()).collect(),
+        }
     }
 
     #[tokio::test(start_paused = true)]
     async fn changes_of_other_jobs_neither_cause_nor_delay_updates_of_a_job() {
         let all = Subscribers::default();
+        let group_of = |_: &JobName| GroupName::new("db").ok();
         let report = JobName::new("report").unwrap();
         let mut updates = all.add(Some(report), Duration::from_millis(100));
-        all.report(&jobs(["other"]));
+        all.report(&update(&["other"], &["api"]), group_of);
         assert_eq!(updates.next().now_or_never(), None);
-        all.report(&jobs(["other", "report"]));
+        all.report(&update(&["other", "report"], &[]), group_of);
         let began = Instant::now();
-        assert_eq!(updates.next().await, Some(Update { jobs: jobs(["report"]) }));
+        assert_eq!(updates.next().await, Some(update(&["report"], &[])));
         assert_eq!(began.elapsed(), Duration::ZERO, "the other job's change began no interval");
-        all.report(&jobs([]));
+        all.report(&update(&["other"], &["api", "db"]), group_of);
+        assert_eq!(updates.next().await, Some(update(&[], &["db"])), "the group of the job");
+        all.report(&Update::default(), group_of);
         assert_eq!(updates.next().await, Some(Update::default()), "the freshness has changed");
         all.close();
         assert_eq!(updates.next().await, None);

@@ -33,6 +33,16 @@ pub use reason::WhyNot;
 /// ```
 #[must_use]
 pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
+    why_not_running_in(job, None, now)
+}
+
+/// Returns why a job does not run, as [`why_not_running`] does, with waits for its group.
+#[must_use]
+pub fn why_not_running_in(
+    job: &JobSnapshot,
+    group: Option<&GroupSnapshot>,
+    now: Timestamp,
+) -> Vec<WhyNot> {
     let mut reasons = of_config(job);
     if reasons == [WhyNot::NoConfig] {
         return reasons;
@@ -49,7 +59,7 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     let waits = reasons.iter().any(|why| matches!(why, WhyNot::Late { runs: false, .. }));
     reasons.extend(waits_for_permit(job).filter(|_| waits));
     reasons.extend(waits_for_rate(job, now).filter(|_| waits));
-    reasons.extend(waits_for_group(job, now).filter(|_| waits));
+    reasons.extend(waits_for_group(job, group, now).filter(|_| waits));
     reasons.extend(full_queues(job));
     reasons
         .extend(job.view().instances().filter_map(|id| waits_for_place(job, id)).take(MAX_ITEMS));
@@ -65,6 +75,18 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
 /// Returns why an item does not run: reasons of the job and of the item. Never empty.
 #[must_use]
 pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestamp) -> Vec<WhyNot> {
+    why_item_not_running_in(job, None, item, now)
+}
+
+/// Returns why an item does not run, as [`why_item_not_running`] does, with waits for the group of
+/// the job.
+#[must_use]
+pub fn why_item_not_running_in(
+    job: &JobSnapshot,
+    group: Option<&GroupSnapshot>,
+    item: ShardingItem,
+    now: Timestamp,
+) -> Vec<WhyNot> {
     let mut reasons = of_config(job);
     if reasons == [WhyNot::NoConfig] {
         return reasons;
@@ -73,7 +95,7 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
         return vec![WhyNot::NoSuchItem];
     }
     reasons.extend(of_members(job));
-    reasons.extend(of_item(job, item, now));
+    reasons.extend(of_item(job, group, item, now));
     let future = future_fires(job, now).into_iter().find(|(other, _)| *other == item);
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     let failed = failing_items(job).into_iter().filter(|other| *other == item).collect();
@@ -258,11 +280,14 @@ fn waits_for_rate(job: &JobSnapshot, now: Timestamp) -> Option<WhyNot> {
     Some(WhyNot::WaitsForRate { rate: rate.to_string(), at_ms })
 }
 
-/// Returns the reason if runs of the job wait for its group, if the group was read.
-fn waits_for_group(job: &JobSnapshot, now: Timestamp) -> Option<WhyNot> {
+/// Returns the reason if runs of the job wait for its group, if the group is known.
+fn waits_for_group(
+    job: &JobSnapshot,
+    group: Option<&GroupSnapshot>,
+    now: Timestamp,
+) -> Option<WhyNot> {
     let name = job.config()?.group.as_ref()?;
-    let view =
-        job.group().map(GroupSnapshot::view).filter(|view: &&GroupView| view.name() == name)?;
+    let view = group.map(GroupSnapshot::view).filter(|view: &&GroupView| view.name() == name)?;
     let group = name.to_string();
     let Some(limits) = view.limits() else { return Some(WhyNot::UnreadableGroup { group }) };
     let taken = u32::try_from(view.permits().len()).unwrap_or(u32::MAX);
@@ -313,7 +338,12 @@ fn waits_for_place(job: &JobSnapshot, id: &InstanceId) -> Option<WhyNot> {
     })
 }
 
-fn of_item(job: &JobSnapshot, item: ShardingItem, now: Timestamp) -> Vec<WhyNot> {
+fn of_item(
+    job: &JobSnapshot,
+    group: Option<&GroupSnapshot>,
+    item: ShardingItem,
+    now: Timestamp,
+) -> Vec<WhyNot> {
     let shown = job.view().item(item);
     let mut reasons = Vec::new();
     if shown.is_disabled() {
@@ -359,7 +389,7 @@ fn of_item(job: &JobSnapshot, item: ShardingItem, now: Timestamp) -> Vec<WhyNot>
     let may_begin = record.is_some_and(|record| record.running().is_none());
     reasons.extend(waits_for_permit(job).filter(|_| may_begin));
     reasons.extend(waits_for_rate(job, now).filter(|_| may_begin));
-    reasons.extend(waits_for_group(job, now).filter(|_| may_begin));
+    reasons.extend(waits_for_group(job, group, now).filter(|_| may_begin));
     reasons.extend(record.and_then(|record| queued(job, record)));
     if let Some(request) = record.and_then(Ledger::cancels) {
         let (by, why) = (request.by().to_owned(), request.why().to_owned());
