@@ -11,6 +11,7 @@ mod console;
 mod findings;
 #[cfg(test)]
 mod findings_tests;
+mod groups;
 mod health;
 mod metrics;
 mod mount;

@@ -23,6 +23,7 @@ mod event_ring;
 mod events;
 mod explain;
 mod former;
+mod groups;
 mod history;
 mod items;
 mod jobs;
@@ -105,6 +106,8 @@ fn reads(routes: Routes) -> Routes {
         .api(VIEW, routes!(explain::list_next_fires))
         .api(VIEW, routes!(explain::plan_job))
         .api(VIEW, routes!(backfill::list_backfills))
+        .api(VIEW, routes!(groups::list_groups))
+        .api(VIEW, routes!(groups::get_group))
         .api(VIEW, routes!(audit::list_job_audit))
         .api(VIEW, routes!(audit::list_audit))
         .api(VIEW, routes!(nodes::list_nodes))
@@ -132,6 +135,8 @@ fn changes(routes: Routes) -> Routes {
         .api(Create, routes!(configuration::create_job))
         .api(Configure, routes!(configuration::update_configuration))
         .api(Configure, routes!(former::restore_configuration))
+        .api(Configure, routes!(groups::set_group))
+        .api(Configure, routes!(groups::remove_group))
         .api(Run, routes!(change_jobs::run_job))
         .api(Run, routes!(change_jobs::rerun_failed))
         .api(Run, routes!(backfill::request_backfill))
