@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use coordination::AuditRecord;
+use coordination::{AuditRecord, GroupName};
 use job_history::StoredAudit;
 use maud::{Markup, html};
 
 use super::cx::Cx;
 use super::history::Past;
+use super::query::encoded;
 use super::shell::{Body, Section};
 use super::summary::moment;
 use super::view::Snapshots;
@@ -16,27 +17,41 @@ use super::widgets::{
     Column, PAGE, effect_text, empty, history_fault, live_table, page_number, pager, search_field,
 };
 
+/// Object of a change.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Object<'a> {
+    Job(&'a str),
+    Group(&'a GroupName),
+}
+
 pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Body {
     let lang = cx.lang();
     let (who, job) = (cx.address.value("who"), cx.address.value("job"));
     let of_jobs = jobs.configured().filter(|one| job.is_none_or(|job| one.job().as_str() == job));
     let of_registry = of_jobs.flat_map(|job| {
         let name = job.job().as_str();
-        job.audit().map(move |record| (name, record))
+        job.audit().map(move |record| (Object::Job(name), record))
+    });
+    let groups = cx.source.filter(|_| job.is_none()).map(|namespace| namespace.live.groups());
+    let groups = groups.unwrap_or_default();
+    let of_groups = groups.iter().flat_map(|group| {
+        let name = group.view().name();
+        group.audit().map(move |record| (Object::Group(name), record))
     });
     let stored: &[StoredAudit] = if let Past::Audited(stored) = past { stored } else { &[] };
-    let of_history = stored.iter().map(|found| (found.job.as_str(), &found.record));
+    let of_history = stored.iter().map(|found| (Object::Job(&found.job), &found.record));
     // Those of the registry come first: the same change of the history is then left out.
     let mut seen = BTreeSet::new();
-    let mut records: Vec<(&str, &AuditRecord)> = of_registry
+    let mut records: Vec<(Object<'_>, &AuditRecord)> = of_registry
+        .chain(of_groups)
         .chain(of_history)
-        .filter(|(job, record)| seen.insert((*job, record.id.as_str())))
+        .filter(|(object, record)| seen.insert((*object, record.id.as_str())))
         .filter(|(_, record)| who.is_none_or(|who| record.who == who))
         .collect();
-    records.sort_by_key(|(job, record)| (Reverse(record.at_ms), *job));
+    records.sort_by_key(|(object, record)| (Reverse(record.at_ms), *object));
     let (total, number) = (records.len(), page_number(cx, records.len()));
     let shown = records.into_iter().skip((number - 1) * PAGE).take(PAGE);
-    let rows: Vec<_> = shown.map(|(job, record)| row(cx, job, record)).collect();
+    let rows: Vec<_> = shown.map(|(object, record)| row(cx, object, record)).collect();
     let main = html! {
         div.title {
             h1 { (lang.audit()) }
@@ -74,24 +89,31 @@ fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
         Column::Text(lang.time_title()),
         Column::Text(lang.who()),
         Column::Text(lang.operation()),
-        Column::Text(lang.job()),
+        Column::Text(lang.job_or_group()),
         Column::Text(lang.target()),
         Column::Text(lang.reason()),
     ];
     live_table(cx, "rows", columns, rows)
 }
 
-fn row(cx: &Cx<'_>, job: &str, record: &AuditRecord) -> (String, Markup) {
-    // Ids are unique within a job.
-    let id = format!("a-{}-{}", super::query::encoded(job), super::query::encoded(&record.id));
+fn row(cx: &Cx<'_>, object: Object<'_>, record: &AuditRecord) -> (String, Markup) {
+    let (kind, name, address) = match object {
+        Object::Job(job) => ("a", job, cx.job(job)),
+        Object::Group(group) => ("g", group.as_str(), cx.group(group)),
+    };
+    // Ids are unique within a job or a group.
+    let id = format!("{kind}-{}-{}", encoded(name), encoded(&record.id));
     let row = html! {
         tr id=(id) {
             td.nowrap { @if let Some(at) = moment(Some(record.at_ms)) { (cx.when(at, None)) } }
             td { a href=(cx.with(&[("who", &record.who), ("page", "")])) { (record.who) } }
             td { (cx.lang().audited_act(&record.act)) }
-            th scope="row" { a href=(cx.job(job)) { (job) } }
+            th scope="row" {
+                @if kind == "g" { span.dim { (cx.lang().group()) " " } }
+                a href=(address) { (name) }
+            }
             td.text {
-                (cx.lang().audited_targets(&record.target))
+                @if kind == "a" { (cx.lang().audited_targets(&record.target)) }
                 @if !record.what.is_empty() { div.dim { (effect_text(cx, &record.what)) } }
             }
             td.text { (record.why) }

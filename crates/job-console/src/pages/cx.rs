@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use coordination::JobName;
+use coordination::{GroupName, JobName};
 use jiff::Timestamp;
 use maud::{Markup, PreEscaped, html};
-use operations::{Freshness, JobLine, JobSnapshot};
+use operations::{Freshness, GroupSnapshot, JobLine, JobSnapshot};
 use tokio::time::Instant;
 
 use super::locale::Lang;
@@ -78,6 +78,11 @@ impl Cx<'_> {
         self.source?.live.job(&JobName::new(job).ok()?)
     }
 
+    /// Returns the group of a job as the read model shows it.
+    pub(crate) fn group_of(&self, job: &JobSnapshot) -> Option<Arc<GroupSnapshot>> {
+        self.source?.live.group_of(job)
+    }
+
     /// Returns the next fire of a job, if an instance will start it.
     pub(crate) fn next_fire(&self, job: &JobLine) -> Option<Timestamp> {
         if job.status.fire_need().is_some() {
@@ -110,6 +115,10 @@ impl Cx<'_> {
 
     pub(crate) fn server(&self, ip: &str) -> String {
         self.here(&format!("servers/{}", encoded(ip)))
+    }
+
+    pub(crate) fn group(&self, name: &GroupName) -> String {
+        self.here(&format!("groups/{}", encoded(name.as_str())))
     }
 
     /// Returns this page with other values of some parameters.

@@ -181,6 +181,8 @@ impl Past {
                 | View::Running
                 | View::Servers
                 | View::Server(_)
+                | View::Groups
+                | View::Group(_)
                 | View::Alerts
                 | View::Doctor
                 | View::Registry(_)

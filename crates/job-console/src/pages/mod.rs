@@ -16,6 +16,7 @@ mod cx;
 mod doctor;
 mod error_page;
 mod find;
+mod groups;
 mod history;
 mod job;
 mod jobs;
@@ -77,7 +78,7 @@ pub(crate) use locale::Lang;
 pub(crate) use stream::Streams;
 
 /// Pages that a viewer may see, below the root of the console.
-const PAGES: [&str; 20] = [
+const PAGES: [&str; 22] = [
     "/n/{namespace}",
     "/n/{namespace}/jobs",
     "/n/{namespace}/jobs/{job}",
@@ -91,6 +92,8 @@ const PAGES: [&str; 20] = [
     "/n/{namespace}/running",
     "/n/{namespace}/servers",
     "/n/{namespace}/servers/{server}",
+    "/n/{namespace}/groups",
+    "/n/{namespace}/groups/{group}",
     "/n/{namespace}/timeline",
     "/n/{namespace}/alerts",
     "/n/{namespace}/doctor",
@@ -107,6 +110,7 @@ pub(crate) fn add(routes: Routes) -> Routes {
         .page(view, &Method::GET, "/", get(home))
         .page(view, &Method::GET, "/n/{namespace}/find", get(find::find))
         .page(view, &Method::GET, "/n/{namespace}/stream", get(stream::stream));
+    let routes = groups::add(routes);
     let routes = backfill::add(remove_servers::add(preferences::add(routes)));
     let routes =
         PAGES.iter().fold(routes, |routes, path| routes.page(view, &Method::GET, path, get(show)));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use job_history::FireRecord;
 use maud::{Markup, html};
-use operations::{Attention, JobLine, JobState, WhyNot, why_not_running};
+use operations::{Attention, JobLine, JobState, WhyNot, why_not_running_in};
 
 use super::cx::Cx;
 use super::history::{Past, Runs};
@@ -170,7 +170,11 @@ fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> Markup {
             (from, reasons::late(cx, snapshot, &late))
         }
         _ => {
-            let reasons = snapshot.map(|job| why_not_running(job, cx.now)).unwrap_or_default();
+            let reasons = snapshot.map(|job| {
+                let group = cx.group_of(job);
+                why_not_running_in(job, group.as_deref(), cx.now)
+            });
+            let reasons = reasons.unwrap_or_default();
             let from = Since::of(job, snapshot);
             let from = html! { @if let Some(from) = from { (since(cx, from, zone)) } };
             let (first, beside) = shown_reasons(&reasons);

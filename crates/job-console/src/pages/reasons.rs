@@ -35,6 +35,9 @@ pub(crate) fn reason(cx: &Cx<'_>, zone: Option<&str>, why: &WhyNot) -> Markup {
         (lang, WhyNot::WaitsForRate { rate, at_ms }) => {
             html! { (lang.rate_reached(rate)) " " (at(cx, *at_ms, zone)) }
         }
+        (Lang::Chinese, WhyNot::WaitsForGroupRate { group, rate, at_ms }) => html! {
+            "组 " (group) " 已达到启动速率（" (rate) "）；下一次运行最早启动于 " (at(cx, *at_ms, zone))
+        },
         (lang, WhyNot::Gap { items, first_ms, until_ms, count }) => html! {
             (lang.fires_not_run(*count, items.len()))
             " (" (at(cx, *first_ms, zone)) " – " (at(cx, *until_ms, zone)) ")"

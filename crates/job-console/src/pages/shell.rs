@@ -32,6 +32,7 @@ pub(crate) enum Section {
     Jobs,
     Running,
     Servers,
+    Groups,
     Timeline,
     Alerts,
     Doctor,
@@ -43,7 +44,7 @@ pub(crate) enum Section {
 
 impl Section {
     const GROUPS: [&[Self]; 3] = [
-        &[Self::Overview, Self::Jobs, Self::Running, Self::Servers],
+        &[Self::Overview, Self::Jobs, Self::Running, Self::Servers, Self::Groups],
         &[Self::Alerts, Self::Timeline, Self::Doctor, Self::Audit],
         &[Self::Transfer, Self::Registry, Self::About],
     ];
@@ -65,6 +66,7 @@ impl Section {
             Self::Jobs => Some("j"),
             Self::Running => Some("r"),
             Self::Servers => Some("s"),
+            Self::Groups => Some("g"),
             Self::Timeline => Some("t"),
             Self::Alerts => Some("w"),
             Self::Doctor => Some("d"),
@@ -81,6 +83,7 @@ impl Section {
             Self::Jobs => "jobs",
             Self::Running => "running",
             Self::Servers => "servers",
+            Self::Groups => "groups",
             Self::Timeline => "timeline",
             Self::Alerts => "alerts",
             Self::Doctor => "doctor",
@@ -97,6 +100,7 @@ impl Section {
             Self::Jobs => lang.jobs(),
             Self::Running => lang.running_now(),
             Self::Servers => lang.servers(),
+            Self::Groups => lang.groups(),
             Self::Timeline => lang.timeline(),
             Self::Alerts => lang.alerts(),
             Self::Doctor => lang.doctor(),
@@ -116,6 +120,7 @@ impl Section {
             Self::Jobs => Some((summary.jobs().len(), "n")),
             Self::Running => Some((summary.running(), "n")),
             Self::Servers => Some((summary.servers, "n")),
+            Self::Groups => unless_none(summary.groups, "n"),
             Self::Alerts => unless_none(summary.violated, "n bad"),
             Self::Doctor => unless_none(summary.problems, "n warn"),
             Self::Timeline | Self::Audit | Self::Transfer | Self::Registry | Self::About => None,

@@ -8,6 +8,7 @@ use operations::{
 };
 
 use crate::findings::Found;
+use crate::groups::shown;
 use crate::namespaces::Namespace;
 
 /// All jobs of a namespace at one moment, and the numbers that each page shows.
@@ -16,6 +17,7 @@ pub(crate) struct Summary {
     pub(crate) list: Arc<JobList>,
     pub(crate) found: Arc<Found>,
     pub(crate) servers: usize,
+    pub(crate) groups: usize,
     pub(crate) attention: usize,
     pub(crate) problems: usize,
     /// Violated expectations that are not silenced.
@@ -27,6 +29,7 @@ impl Summary {
         let (list, found) = (namespace.live.list(), namespace.findings.found());
         Self {
             servers: namespace.live.servers().len(),
+            groups: shown(&namespace.live).len(),
             attention: list.needing_attention(now.as_millisecond()),
             problems: found.problems(),
             violated: namespace.alerts.stored.open_violations(now),

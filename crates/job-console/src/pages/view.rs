@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coordination::{JobName, ServerIp};
+use coordination::{GroupName, JobName, ServerIp};
 use operations::{JobSnapshot, LiveNamespace};
 
 use super::cx::Cx;
@@ -11,7 +11,9 @@ use super::history::{Past, RunsFilter};
 use super::outcome::{self, Outcome};
 use super::query::Address;
 use super::shell::Body;
-use super::{about, alerts, audit, doctor, job, jobs, nodes, overview, running, servers, timeline};
+use super::{
+    about, alerts, audit, doctor, groups, job, jobs, nodes, overview, running, servers, timeline,
+};
 use crate::namespaces::Namespace;
 use crate::problem::{Answer, Problem};
 
@@ -25,6 +27,8 @@ pub(crate) enum View {
     Running,
     Servers,
     Server(ServerIp),
+    Groups,
+    Group(GroupName),
     Timeline(timeline::Filter),
     Alerts,
     Doctor,
@@ -98,6 +102,8 @@ impl View {
             ["running"] => Self::Running,
             ["servers"] => Self::Servers,
             ["servers", ip] => Self::Server(ServerIp::new(ip).map_err(operations::Error::from)?),
+            ["groups"] => Self::Groups,
+            ["groups", name] => Self::Group(GroupName::new(name).map_err(operations::Error::from)?),
             ["timeline"] => Self::Timeline(timeline::Filter::of(address)?),
             ["alerts"] => Self::Alerts,
             ["doctor"] => Self::Doctor,
@@ -128,6 +134,8 @@ impl View {
             | Self::Running
             | Self::Servers
             | Self::Server(_)
+            | Self::Groups
+            | Self::Group(_)
             | Self::Timeline(_)
             | Self::Alerts
             | Self::Doctor
@@ -157,6 +165,8 @@ impl View {
             | Self::Job(..)
             | Self::Running
             | Self::Servers
+            | Self::Groups
+            | Self::Group(_)
             | Self::Alerts
             | Self::Doctor
             | Self::Registry(_)
@@ -175,6 +185,8 @@ impl View {
             Self::Running => Ok(running::page(cx)),
             Self::Servers => Ok(servers::page(cx)),
             Self::Server(ip) => servers::server_page(cx, jobs, ip),
+            Self::Groups => Ok(groups::page(cx)),
+            Self::Group(name) => groups::group_page(cx, name),
             Self::Timeline(filter) => Ok(timeline::page(cx, jobs, past, filter)),
             Self::Alerts => Ok(alerts::page(cx)),
             Self::Doctor => Ok(doctor::page(cx)),

@@ -24,7 +24,7 @@ pub(super) struct Preview<'a> {
 }
 
 /// Returns fields with their values before and after a change.
-pub(super) fn differences(cx: &Cx<'_>, changes: &[FieldChange]) -> Markup {
+pub(in crate::pages) fn differences(cx: &Cx<'_>, changes: &[FieldChange]) -> Markup {
     let lang = cx.lang();
     html! {
         div.scroll {

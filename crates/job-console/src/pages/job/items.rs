@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use maud::{Markup, html};
-use operations::{ItemBrief, JobLine, JobSnapshot, why_item_not_running};
+use operations::{ItemBrief, JobLine, JobSnapshot, why_item_not_running_in};
 use sharding::{ShardingItem, ShardingItemParameters};
 
 use crate::access::Permission;
@@ -230,7 +230,8 @@ pub(super) fn one_item(
 ) -> Markup {
     let (lang, name) = (cx.lang(), line.job_name.as_str());
     let is_late = late.is_some_and(|late| late.items.contains(&item.item));
-    let reasons = why_item_not_running(job, ShardingItem::new(item.item), cx.now);
+    let (group, number) = (cx.group_of(job), ShardingItem::new(item.item));
+    let reasons = why_item_not_running_in(job, group.as_deref(), number, cx.now);
     let zone = line.time_zone.as_deref();
     let time = |ms: Option<i64>| {
         html! { @match moment(ms) { Some(at) => { (cx.when(at, zone)) }, None => { "–" } } }

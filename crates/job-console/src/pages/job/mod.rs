@@ -129,6 +129,9 @@ fn subtitle(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
             @if let Some(zone) = &line.time_zone { ", " (zone) }
             " · " (lang.items_on(job.items().len(), line.instance_count))
             @if config.is_some_and(|config| config.failover) { " · " (lang.failover_on()) }
+            @if let Some(group) = config.and_then(|config| config.group.as_ref()) {
+                " · " (lang.group()) " " a href=(cx.group(group)) { (group) }
+            }
             @if let Some(fire) = cx.next_fire(line) {
                 span data-until=(fire) {
                     " · " (lang.next_fire()) " " b { (cx.time(fire, line.time_zone.as_deref())) } " " (cx.relative(fire))

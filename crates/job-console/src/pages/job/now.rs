@@ -6,7 +6,7 @@ use job_history::FireRecord;
 use maud::{Markup, html};
 use operations::{
     Attention, ItemBrief, JobLine, JobSnapshot, WhyNot, delay_description, fire_need, item_briefs,
-    why_not_running,
+    why_not_running_in,
 };
 
 use super::failing_since;
@@ -80,7 +80,7 @@ fn why(
     median: Option<SignedDuration>,
 ) -> Markup {
     let lang = cx.lang();
-    let reasons = why_not_running(job, cx.now);
+    let reasons = why_not_running_in(job, cx.group_of(job).as_deref(), cx.now);
     let attention = line.attention(cx.now.as_millisecond());
     let class = match attention {
         None => "why good",

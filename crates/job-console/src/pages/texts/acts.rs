@@ -129,6 +129,8 @@ impl Lang {
             (Self::Chinese, "enable items") => "启用分片".to_owned(),
             (Self::Chinese, "create job") => "创建作业".to_owned(),
             (Self::Chinese, "remove job") => "移除作业".to_owned(),
+            (Self::Chinese, "set group") => "设置组上限".to_owned(),
+            (Self::Chinese, "remove group") => "移除组上限".to_owned(),
             (Self::Chinese, "fix") => "修复".to_owned(),
             (Self::Chinese, "backfill") => "补跑".to_owned(),
             (Self::Chinese, "cancel backfill") => "取消补跑".to_owned(),

@@ -200,7 +200,7 @@ impl Lang {
     /// Returns the effect of a change, or why there is none, in Chinese. `None` for other
     /// languages, and for texts that are not of the closed set.
     pub(crate) fn effect_of_change(self, text: &str) -> Option<String> {
-        translated(self, EFFECTS, text)
+        translated(self, EFFECTS, text).or_else(|| self.change_of_limits(text))
     }
 
     /// Returns why a server or an item is held back in the language.

@@ -312,8 +312,8 @@ messages! {
         | "对所有作业的诊断结果。每项修复是一个受保护的事务。";
     audit_of_history() "Earlier changes, and those of removed jobs, come from the history." | "更早的更改以及已移除作业的更改来自历史。";
     audit_hint()
-        "The last 32 changes of each job by this console and by ejob, with author and reason."
-        | "每个作业最近 32 次由控制台或 ejob 所做的更改，含操作人和原因。";
+        "The last 32 changes of each job and group by this console and by ejob, with author and reason."
+        | "每个作业和组最近 32 次由控制台或 ejob 所做的更改，含操作人和原因。";
     registry_hint()
         "The nodes of a job with their meaning. Nothing can be changed here."
         | "作业的节点及其含义，此处只读。";

@@ -1,8 +1,8 @@
 //! The texts of the pages in all languages.
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
-//! changed configurations · `alerts`, `backfill`, `timeline`, `transfer`, `verification` those of
-//! these pages · `events`, `effects`, `findings` and `schedule` the sentences of other crates, by
+//! changed configurations · `alerts`, `backfill`, `groups`, `timeline`, `transfer`,
+//! `verification` those of these pages · `events`, `effects`, `findings` and `schedule` the sentences of other crates, by
 //! `patterns` · this file the words of states and kinds.
 
 mod acts;
@@ -12,6 +12,7 @@ mod configure;
 mod effects;
 mod events;
 mod findings;
+mod groups;
 mod messages;
 mod patterns;
 mod schedule;
