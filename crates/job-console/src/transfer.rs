@@ -30,7 +30,7 @@ pub(crate) struct LeftOut {
 /// may hold secrets.
 pub(crate) fn exported(
     jobs: impl Iterator<Item = Arc<JobSnapshot>>,
-    groups: &[GroupSnapshot],
+    groups: &[Arc<GroupSnapshot>],
     caller: &Caller,
 ) -> (Export, Vec<LeftOut>) {
     let (mut meant, mut left_out): (Vec<Arc<JobSnapshot>>, Vec<LeftOut>) = Default::default();
@@ -45,8 +45,8 @@ pub(crate) fn exported(
     }
     let (mut export, mut faulty) = export(meant.iter().map(|job| &**job));
     let in_use = groups_of(meant.iter().map(|job| &**job));
-    let is_meant = |group: &&GroupSnapshot| in_use.contains(group.view().name());
-    faulty.extend(export.add_groups(groups.iter().filter(is_meant)));
+    let groups = groups.iter().map(|group| &**group);
+    faulty.extend(export.add_groups(groups.filter(|it| in_use.contains(it.view().name()))));
     left_out.extend(faulty.into_iter().map(|(job, reason)| LeftOut { job, reason }));
     (export, left_out)
 }
@@ -76,7 +76,7 @@ pub(crate) async fn plan(
     let mut groups = Vec::new();
     if !limits.is_empty() {
         caller.check(Permission::Import, None)?;
-        groups = namespace.operations.groups().await?;
+        groups = namespace.live.groups();
     }
     for job in &jobs {
         caller.check(Permission::Import, Some(job.config.job_name.as_str()))?;

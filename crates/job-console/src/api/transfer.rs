@@ -35,8 +35,7 @@ pub(super) async fn export_jobs(
     live: Live,
     Extension(caller): Extension<Caller>,
 ) -> Answer<Response> {
-    let groups = live.namespace.operations.groups().await?;
-    let (fresh, jobs) = (live.fresh(), live.jobs());
+    let (fresh, jobs, groups) = (live.fresh(), live.jobs(), live.namespace.live.groups());
     let exported = scan(move || {
         let (export, left_out) = exported(jobs, &groups, &caller);
         Exported { export, left_out }

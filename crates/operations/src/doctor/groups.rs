@@ -31,7 +31,7 @@ struct Reading<'a> {
 /// use coordination::GroupName;
 /// use operations::{GroupSnapshot, Namespace, diagnose_groups};
 ///
-/// let groups = [GroupSnapshot::of_nodes(GroupName::new("database")?, &[])];
+/// let groups = [GroupSnapshot::new(GroupName::new("database")?)];
 /// assert!(diagnose_groups(&groups, &Namespace::default(), None).is_empty());
 /// # Ok::<(), coordination::InvalidName>(())
 /// ```

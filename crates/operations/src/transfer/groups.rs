@@ -1,5 +1,6 @@
 //! Export and import of the limits of groups.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use coordination::{GroupLimits, GroupName, InvalidConfig, StartRate, decode_config};
@@ -134,12 +135,13 @@ pub fn groups_of<'a>(jobs: impl IntoIterator<Item = &'a JobSnapshot>) -> BTreeSe
 #[must_use]
 pub fn plan_group_import(
     limits: &BTreeMap<GroupName, GroupLimits>,
-    found: &[GroupSnapshot],
+    found: &[impl Borrow<GroupSnapshot>],
     overwrite: bool,
 ) -> Vec<ImportStep> {
     let step = |(group, wanted): (&GroupName, &GroupLimits)| {
-        let absent = GroupSnapshot::of_nodes(group.clone(), &[]);
-        let stored = found.iter().find(|it| it.view().name() == group).unwrap_or(&absent);
+        let absent = GroupSnapshot::new(group.clone());
+        let mut found = found.iter().map(Borrow::borrow);
+        let stored = found.find(|it| it.view().name() == group).unwrap_or(&absent);
         let wanted = Wanted::Limits(stored.change_to(*wanted));
         ImportStep::of_group(group, decide(stored, &wanted, overwrite), wanted)
     };

@@ -62,8 +62,10 @@ fn respond(
 /// Responds with the form, and with the fault of the given document.
 async fn form(request: &PageRequest, given: &Given, fault: Option<&str>) -> Answer<Response> {
     request.namespace.loaded()?;
-    let (jobs, caller) = (jobs::snapshots(request), request.asked.caller.clone());
-    let (export, left_out) = scan(move || exported(jobs.into_iter(), &[], &caller)).await?;
+    let (jobs, groups) = (jobs::snapshots(request), request.namespace.live.groups());
+    let caller = request.asked.caller.clone();
+    let exported = scan(move || exported(jobs.into_iter(), &groups, &caller));
+    let (export, left_out) = exported.await?;
     let status = if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     Ok(respond(request, status, |cx| forms::form(cx, &export.jobs, &left_out, given, fault)))
 }
@@ -78,8 +80,8 @@ async fn show(request: PageRequest) -> Answer<Response> {
 async fn download(request: PageRequest) -> Answer<Response> {
     // An export without jobs would be a valid file.
     request.namespace.loaded()?;
-    let groups = request.namespace.operations.groups().await?;
-    let (jobs, caller) = (jobs::snapshots(&request), request.asked.caller.clone());
+    let (jobs, groups) = (jobs::snapshots(&request), request.namespace.live.groups());
+    let caller = request.asked.caller.clone();
     let text = scan(move || {
         let (export, _) = exported(jobs.into_iter(), &groups, &caller);
         serde_json::to_string_pretty(&export)
