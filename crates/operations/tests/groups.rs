@@ -2,9 +2,11 @@
 
 use coordination::{GroupLimits, GroupName, JobConfig, JobName, StartRate, encode_config};
 use operations::{
-    Error, Export, ExportError, Finding, FindingCode as Code, GroupSnapshot, Namespace, Severity,
-    WhyNot, diagnose_groups, export, groups_of, plan_group_import, why_item_not_running_in,
+    Error, Export, ExportError, Finding, FindingCode as Code, GroupSnapshot, Namespace, Removal,
+    Severity, WhyNot, diagnose_groups, export, groups_of, plan_group_import,
+    why_item_not_running_in,
 };
+use reg_center::RegistryCenter;
 use sharding::ShardingItem;
 
 use crate::support::{World, by, items, job, on_request};
@@ -236,6 +238,29 @@ async fn unreadable_limits_are_found_and_can_be_stored_again() {
     assert!(found[0].text.ends_with("ejob group set db"), "{}", found[0].text);
     world.operations().set_group(&group(), runs(2), &by()).await.unwrap();
     assert_eq!(diagnosed(&read(&world).await, None), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn removed_job_returns_its_permit_and_leaves_the_line() {
+    let world = World::new();
+    let operations = world.operations();
+    operations.set_group(&group(), runs(1), &by()).await.unwrap();
+    let member = world.member(1, on_request().group("db")).await;
+    world.hold(&[0, 1]);
+    operations.trigger(&job(), Some(&items(&[0, 1])), &by()).await.unwrap();
+    let waits = || world.stored("/job@-@groups/db/waiting/job").is_some();
+    world.until("the job to wait", |_| waits()).await;
+    let observer = world.registry.connect();
+    let mut changes = observer.watch(&coordination::Layout::groups_root());
+    operations.remove_job(&job(), "job", Removal::EvenIfAlive, &by()).await.unwrap();
+    world.hold(&[]);
+    crate::support::within("the end of the job", async {
+        while waits() || world.stored("/job@-@groups/db/permits/0").is_some() {
+            changes.next().await.expect("the observer's centre is open");
+        }
+    })
+    .await;
+    drop(member);
 }
 
 fn rated(max: Option<u32>, rate: &str) -> GroupLimits {

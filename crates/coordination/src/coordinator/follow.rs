@@ -11,7 +11,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::protocol::followed::Followed;
-use crate::{Command, GroupName, JobConfig, Now, PlaceInLine};
+use crate::{Command, GroupName, GroupView, JobConfig, Now, PlaceInLine};
 
 /// Maximum number of items in a narrow watch. Each item takes a few subscriptions.
 const MOST_ITEMS: u32 = 100;
@@ -51,15 +51,24 @@ impl Coordinator {
     }
 
     /// Returns the group whose nodes this instance watches: that of the configuration. It watches
-    /// the former group until the job has left the line of that group.
+    /// the former group until the job has left the line of that group, and that of a removed job
+    /// until its runs have returned their permits.
     fn group_to_follow(&self) -> Option<GroupName> {
-        let wanted = self.view.config().and_then(|config| config.group.clone());
+        let config = self.view.config();
         let shown = self.view.followed_group();
         let waits = shown.and_then(|group| group.place_of(&self.identity.job));
         let is_own = |place: &PlaceInLine| self.session.is_some() && place.session == self.session;
-        match shown.filter(|_| waits.is_some_and(is_own)) {
+        let holds_permit = |group: &GroupView| {
+            let mut permits =
+                self.local.runs.iter().filter_map(|(_, run)| run.group_permit.as_ref());
+            permits.any(|permit| permit.group == *group.name())
+        };
+        let is_needed = |group: &&GroupView| {
+            waits.is_some_and(is_own) || (config.is_none() && holds_permit(group))
+        };
+        match shown.filter(is_needed) {
             Some(former) => Some(former.name().clone()),
-            None => wanted,
+            None => config.and_then(|config| config.group.clone()),
         }
     }
 

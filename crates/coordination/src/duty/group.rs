@@ -346,6 +346,30 @@ mod tests {
         check(Duty::Release, vec![("the run has ended", scene, expected)]);
     }
 
+    /// The permit is not among the nodes of the job, so that the removal of the job leaves it.
+    #[test]
+    fn ended_run_of_a_removed_job_returns_its_permit() {
+        let permit = GroupPermit { group: group(), number: 4 };
+        let ended = |seen: bool| {
+            let node = of_group(GroupNode::Permit(4));
+            let scene = Scene::cluster(1, 1).in_group(runs(5)).of_session(&node, HOLDER);
+            scene.without(&NodeKind::Ledger(item(0))).run_here(0, Some(Outcome::Succeeded)).local(
+                |local| {
+                    local.runs.change(item(0), |run| {
+                        run.group_permit = Some(permit.clone());
+                        run.unseen_after = if seen { None } else { Some(reg_center::Version(0)) };
+                    });
+                },
+            )
+        };
+        let returned = "release: runs have ended\n  delete job@-@groups/db/permits/4";
+        let rows = vec![
+            ("no record of the item", ended(true), returned),
+            ("the claim is not shown yet", ended(false), "nothing"),
+        ];
+        check(Duty::Release, rows);
+    }
+
     #[test]
     fn job_leaves_the_line_when_no_run_waits() {
         let left = format!("release: no run waits for the group{LEAVE}");

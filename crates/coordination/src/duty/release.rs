@@ -76,7 +76,11 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
 fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
     let (outcome, token) = (run.outcome?, run.token?);
     let view = cx.view.item(item);
-    let ledger = view.ledger.as_ref()?;
+    let Some(ledger) = view.ledger.as_ref() else {
+        // The job was removed, with all nodes of the run but the permit of the group.
+        let has_begun = !view.unreadable && run.unseen_after.is_none();
+        return shown_group_permit(cx, item, run).filter(|_| has_begun).map(|step| vec![step]);
+    };
     let (version, shown) = (ledger.version, &ledger.value);
     let put_back = shown.token < token && run.unseen_after.is_none();
     let has_moved_on = shown.token >= token && !shown.is_held(&run.holder, token);
