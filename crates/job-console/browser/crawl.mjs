@@ -9,7 +9,7 @@ const OF_A_KIND = 2
 /** Returns the kind of a page: its path with the names replaced, and the names of its parameters. */
 export function kindOf(address) {
   const { pathname, searchParams } = new URL(address)
-  const path = pathname.replace(/(\/(?:n|jobs|servers|items|runs)\/)(?!removal)[^/]+/g, '$1…')
+  const path = pathname.replace(/(\/(?:n|jobs|servers|groups|items|runs)\/)(?!removal)[^/]+/g, '$1…')
   return `${path}?${[...searchParams.keys()].sort()}`
 }
 

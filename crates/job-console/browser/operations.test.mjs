@@ -244,6 +244,38 @@ for (const round of ROUNDS) {
     assert.deepEqual(page.faults, [])
   })
 
+  operation(['set_group', 'remove_group'], round, async (page) => {
+    const group = `group-by-${name}`
+    await page.goto(`${home}/groups`)
+    const link = 'main a[href$="group-limits"]'
+    await Promise.all([page.waitForNavigation(), way.follow(page, link)])
+    await way.type(page, '#limits-group', group)
+    await way.type(page, '#limits-cluster_concurrency', '3')
+    await way.type(page, '#limits-start_rate', '9 in 1m')
+    await send(page, way, 'main form.act button[type=submit]')
+    const shown = await page.$eval('main', (main) => main.innerText)
+    assert.match(shown, /no limit/)
+    assert.match(shown, /9 in 1m/)
+    await way.type(page, 'main #act-why', `limits set by ${name}`)
+    await send(page, way, 'main form.act button[type=submit]')
+    await page.goto(`${home}/groups`)
+    const row = `main tbody a[href$="groups/${group}"]`
+    await page.waitForSelector(row)
+    await Promise.all([page.waitForNavigation(), way.follow(page, row)])
+    const removal = '#acts a[href$="removal"]'
+    await page.waitForSelector(removal)
+    await way.follow(page, removal)
+    await page.waitForSelector('dialog[open] #act-title')
+    await way.type(page, 'dialog[open] [name=why]', `limits removed by ${name}`)
+    await send(page, way, 'dialog[open] form.act button[type=submit]')
+    await page.waitForFunction(() => document.querySelector('#state .st')?.innerText === 'no limits')
+    await page.goto(`${home}/groups`)
+    await page.waitForFunction((row) => !document.querySelector(row), {}, row)
+    await isRecorded(page, `limits set by ${name}`)
+    await isRecorded(page, `limits removed by ${name}`)
+    assert.deepEqual(page.faults, [])
+  })
+
   operation(['request_backfill', 'cancel_backfill'], round, async (page) => {
     const why = `requested by ${name}`
     const list = `${home}/jobs/${PAUSED}/backfills`

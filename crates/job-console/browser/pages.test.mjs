@@ -28,7 +28,7 @@ after(async () => {
 
 test('links lead to all sections', () => {
   const kinds = new Set(pages.map(kindOf))
-  for (const section of ['jobs', 'servers', 'running', 'alerts', 'timeline', 'doctor', 'audit', 'registry', 'transfer', 'about']) {
+  for (const section of ['jobs', 'servers', 'groups', 'running', 'alerts', 'timeline', 'doctor', 'audit', 'registry', 'transfer', 'about']) {
     const has = [...kinds].some((kind) => new RegExp(`/${section}\\b`).test(kind))
     assert.ok(has, `no link leads to ${section}: ${[...kinds].join(' ')}`)
   }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use coordination::{GroupLimits, GroupName, StartRate};
+use coordination::{GroupLimits, GroupName, GroupPermitView, StartRate};
+use jiff::Timestamp;
 use operations::{GroupSnapshot, LiveNamespace};
 
 use crate::namespaces::Namespace;
@@ -53,6 +54,19 @@ pub(crate) fn group_of(namespace: &Namespace, name: &GroupName) -> Answer<Arc<Gr
         let absent = || Problem::not_found("no-such-group", detail);
         namespace.loaded().err().unwrap_or_else(absent)
     })
+}
+
+/// Returns the time at which a run took its permit: by the registry, or else by the record of the
+/// run.
+pub(crate) fn since(live: &LiveNamespace, permit: &GroupPermitView) -> Option<Timestamp> {
+    let began = || {
+        let run = permit.holder.as_ref()?;
+        let job = live.job(&run.job)?;
+        let record = &job.view().item(run.item).ledger.as_ref()?.value;
+        record.running()?;
+        record.began_ms
+    };
+    Timestamp::from_millisecond(permit.since_ms.or_else(began)?).ok()
 }
 
 #[cfg(test)]

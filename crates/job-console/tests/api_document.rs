@@ -232,12 +232,29 @@ async fn answers_match_the_document() {
         assert_eq!(got.status, status, "{}", got.body);
         check(&document, &all, "PUT", &path, &got);
     }
+    let path = format!("{BASE}/groups/db");
+    let limits = json!({ "cluster_concurrency": 3, "start_rate": "9 in 1m", "reason": "test" });
+    for (method, body, status) in [
+        (Method::PUT, limits, 200),
+        (Method::PUT, json!({ "reason": "test" }), 400),
+        (Method::PUT, json!({ "cluster_concurrency": 0, "reason": "test" }), 400),
+        (Method::DELETE, reason.clone(), 200),
+        (Method::DELETE, json!({}), 400),
+    ] {
+        let got = site.change(method.clone(), &path, &[], &body.to_string()).await;
+        assert_eq!(got.status, status, "{method} {}", got.body);
+        check(&document, &all, method.as_str(), &path, &got);
+    }
 }
 
 #[test]
 fn reference_page_lists_the_routes_with_their_permissions() {
     let page = include_str!("../../../docs/http-api.md");
-    let rows = page.lines().filter(|line| line.starts_with("| `GET") || line.starts_with("| `P"));
+    let is_row = |line: &&str| {
+        let methods = METHODS.map(str::to_uppercase);
+        methods.iter().any(|method| line.starts_with(&format!("| `{method} ")))
+    };
+    let rows = page.lines().filter(is_row);
     let rows: BTreeSet<Vec<String>> = rows
         .map(|row| {
             let cells = row.trim_matches('|').split('|');

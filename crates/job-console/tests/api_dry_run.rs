@@ -20,9 +20,12 @@ enum Shows {
 
 use Shows::{Done, Field};
 
-/// A changing route: its path below the namespace, the names in the path, the body without a
-/// reason, and the expected answer.
+/// A changing route: its path below the namespace with the method if it is DELETE, the names in
+/// the path, the body without a reason, and the expected answer.
 type Row = (&'static str, &'static [(&'static str, &'static str)], Value, Shows);
+
+/// Prefix of the path of a row whose path has two methods.
+const DELETE: &str = "DELETE ";
 
 fn rows(exported: &Value, finding: &Value) -> Vec<Row> {
     const REPORT: &[(&str, &str)] = &[("job", "report")];
@@ -30,6 +33,7 @@ fn rows(exported: &Value, finding: &Value) -> Vec<Row> {
     const PAUSED: &[(&str, &str)] = &[("job", "paused")];
     const OFF: &[(&str, &str)] = &[("job", "off")];
     const JAVA: &[(&str, &str)] = &[("job", "java-3")];
+    const GROUP: &[(&str, &str)] = &[("group", "db")];
     const SERVER: &[(&str, &str)] = &[("server", "10.0.0.9")];
     const BOTH: &[(&str, &str)] = &[("job", "java-3"), ("server", "10.0.0.9")];
     const PAUSED_SERVER: &[(&str, &str)] = &[("job", "paused"), ("server", "10.0.0.1")];
@@ -105,6 +109,8 @@ fn rows(exported: &Value, finding: &Value) -> Vec<Row> {
         ("/bulk/resume", &[], all(), Field("jobs")),
         ("/bulk/disable", &[], all(), Field("jobs")),
         ("/bulk/enable", &[], all(), Field("jobs")),
+        ("/groups/{group}", GROUP, json!({ "start_rate": "9 in 1m" }), Field("after")),
+        ("DELETE /groups/{group}", GROUP, empty(), Field("after")),
         ("/import", &[], json!({ "export": export, "overwrite": true }), Field("steps")),
         ("/apply", &[], json!({ "files": files }), Field("plan")),
     ]
@@ -181,17 +187,24 @@ async fn dry_run_of_each_changing_route_answers_without_writing() {
     let rules = Console::rules().into_iter();
     let changes: BTreeMap<String, String> = rules
         .filter(|rule| rule.path.starts_with("/api/") && rule.method != "GET")
-        .map(|rule| (rule.path, rule.method))
+        .map(|rule| match &*rule.method {
+            "DELETE" => (format!("{DELETE}{}", rule.path), rule.method),
+            _ => (rule.path, rule.method),
+        })
         .collect();
-    let in_table: BTreeSet<String> =
-        rows.iter().map(|(path, ..)| format!("{prefix}{path}")).collect();
+    let of_row = |row: &str| match row.strip_prefix(DELETE) {
+        Some(path) => format!("{DELETE}{prefix}{path}"),
+        None => format!("{prefix}{row}"),
+    };
+    let in_table: BTreeSet<String> = rows.iter().map(|(path, ..)| of_row(path)).collect();
     assert_eq!(in_table, changes.keys().cloned().collect(), "each change is in the table once");
     assert_eq!(in_table.len(), rows.len());
 
     let (before, writes) = (nodes(&site).await, site.counting.writes());
     for (path, names, body, shows) in rows {
-        let method: Method = changes[&format!("{prefix}{path}")].parse().unwrap();
-        let address = names.iter().fold(path.to_owned(), |path, (name, value)| {
+        let method: Method = changes[&of_row(path)].parse().unwrap();
+        let address = path.strip_prefix(DELETE).unwrap_or(path);
+        let address = names.iter().fold(address.to_owned(), |path, (name, value)| {
             path.replace(&format!("{{{name}}}"), value)
         });
         let address = format!("{BASE}{address}");

@@ -71,6 +71,7 @@ impl Generator<'_> {
             // A longer wait would only make the test slow.
             "wait_seconds" => self.rng.u64(0..=1).into(),
             "index" => json!(1),
+            "start_rate" => self.pick(&["9 in 1m", "1000 in 24h"]).into(),
             "join" | "disable" | "enable" => json!("10.0.0.1"),
             "leave" => json!("10.0.0.1@-@1"),
             "strategy" => self.pick(&["AVG_ALLOCATION", "ODEVITY"]).into(),
@@ -175,6 +176,7 @@ impl Generator<'_> {
                 self.pick(&["10.0.0.1", "10.0.0.1", "10.0.0.9", "10.0.0.77", "host"]).to_owned()
             }
             "instance" => self.pick(&["10.0.0.1@-@1", "10.0.0.9@-@7", "x"]).to_owned(),
+            "group" => self.pick(&["db", "db", "no", "a@-@b"]).to_owned(),
             "If-Match" | "request" if self.rng.bool() => {
                 let known = self.of_site.get(name).and_then(Value::as_str).unwrap_or("\"1\"");
                 known.to_owned()

@@ -2,14 +2,14 @@
 
 use job_history::{History, HistoryOptions};
 use lite::{GroupLimits, GroupName, JobBuilder, Scheduler, job_fn};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::support::{BASE, DEADLINE, Got, Site, within};
 
 /// Paths of all reads from the read model, for the populated site.
-pub(crate) const READS: [&str; 35] = [
+pub(crate) const READS: [&str; 37] = [
     "",
     "/jobs",
     "/jobs?status=FAILING&text=rep&server=10.0.0.1",
@@ -43,6 +43,8 @@ pub(crate) const READS: [&str; 35] = [
     "/findings",
     "/jobs/report/removal",
     "/servers/10.0.0.9",
+    "/groups",
+    "/groups/db",
     "/running",
     "/export",
 ];
@@ -218,11 +220,28 @@ async fn wait_for_a_permit_of_a_group_is_explained() {
     let items =
         site.until(&format!("{BASE}/jobs/grouped/items"), |got| running(got).is_some()).await;
     let waiting = 1 - running(&items).unwrap();
-    let got = site.get(&format!("{BASE}/jobs/grouped/items/{waiting}/why")).await.ok();
-    let reasons = got.body["reasons"].as_array().unwrap();
-    let mut texts = reasons.iter().filter_map(|reason| reason["text"].as_str());
-    let expected = "waits for a permit of the group db (1 of 1 are taken)";
-    assert!(texts.any(|text| text.starts_with(expected)), "{reasons:?}");
+    let is_explained = |got: &Got| {
+        let reasons = got.body["reasons"].as_array().unwrap();
+        let mut texts = reasons.iter().filter_map(|reason| reason["text"].as_str());
+        let expected = "waits for a permit of the group db (1 of 1 are taken)";
+        texts.any(|text| text.starts_with(expected))
+    };
+    let before = site.counting.reads();
+    site.until(&format!("{BASE}/jobs/grouped/items/{waiting}/why"), is_explained).await;
+    // The other item waits in the line.
+    let group = format!("{BASE}/groups/db");
+    let got = site.until(&group, |got| got.body["waiting_count"] == 1).await;
+    assert_eq!(site.counting.reads(), before, "the read model has the group");
+    assert_eq!(got.body["limits"], json!({ "cluster_concurrency": 1, "start_rate": null }));
+    let permits = got.body["permits"].as_array().unwrap();
+    assert_eq!((permits.len(), &got.body["permits_taken"]), (1, &json!(1)));
+    assert_eq!((&permits[0]["job"], &permits[0]["item"]), (&json!("grouped"), &json!(1 - waiting)));
+    assert!(permits[0]["holder"].as_str().unwrap().starts_with("10.0.0.1@-@"), "{permits:?}");
+    assert!(permits[0]["since"].is_string(), "{permits:?}");
+    assert_eq!(got.body["waiting"][0]["job"], "grouped");
+    assert_eq!((&got.body["jobs"], &got.body["jobs_count"]), (&json!(["grouped"]), &json!(1)));
+    let list = site.get(&format!("{BASE}/groups")).await.ok();
+    assert_eq!(list.rows(), &[got.body], "the list has the same facts");
     scheduler.abort();
 }
 

@@ -8,6 +8,7 @@ mod api_conventions;
 mod api_document;
 mod api_dry_run;
 mod api_generated;
+mod api_groups;
 mod api_idempotency;
 mod api_reads;
 mod api_stream;

@@ -15,7 +15,7 @@ use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use job_console::Console;
 use job_history::History;
-use lite::{JobBuilder, Scheduler, job_fn};
+use lite::{GroupLimits, GroupName, JobBuilder, Scheduler, job_fn};
 use reg_center::{
     Delegate, Lifetime, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter, Txn,
 };
@@ -180,8 +180,9 @@ impl Site {
         Self { registry, counting, router, release, _members: Vec::new(), _sessions: Vec::new() }
     }
 
-    /// Starts a console over jobs of all kinds: `report` (Rust, item 1 fails), `long` (Rust, runs),
-    /// `java-2` (2.1.5), `java-3` (3.x), `damaged` (unreadable) and `left` (no configuration).
+    /// Starts a console over jobs of all kinds: `report` (Rust, item 1 fails), `long` (Rust, runs,
+    /// in the group `db`), `java-2` (2.1.5), `java-3` (3.x), `damaged` (unreadable) and `left` (no
+    /// configuration).
     pub(crate) async fn populated() -> Self {
         Self::populated_with(None).await
     }
@@ -219,7 +220,9 @@ impl Site {
                 Ok(())
             }
         });
-        let long = JobBuilder::new("long", 2).build().unwrap();
+        let limits = GroupLimits { cluster_concurrency: Some(5), start_rate: None };
+        scheduler.define_group(GroupName::new("db").unwrap(), limits).await.unwrap();
+        let long = JobBuilder::new("long", 2).group("db").build().unwrap();
         let long = scheduler.schedule(long, waits).await.unwrap();
         within("joining", async { (report.joined().await, long.joined().await) }).await.0.unwrap();
         self._members.push(scheduler);

@@ -14,6 +14,7 @@ fn path_parameter(name: &str) -> Value {
             json!({ "type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$" }),
         ),
         "job" => ("Name of the job", json!({ "type": "string", "minLength": 1 })),
+        "group" => ("Name of the group", json!({ "type": "string", "minLength": 1 })),
         "server" => ("IP address of the server", json!({ "type": "string", "minLength": 1 })),
         "instance" => {
             ("Instance id, such as 10.0.0.7@-@4123", json!({ "type": "string", "minLength": 1 }))

@@ -12,7 +12,7 @@ use super::PageQuery;
 use super::change::{Intent, Reason};
 use super::paging::{Page, Paging};
 use super::place::{Live, Place};
-use crate::groups::{group_of, limits, shown};
+use crate::groups::{group_of, limits, shown, since};
 use crate::namespaces::Namespace;
 use crate::problem::{Answer, Problem};
 
@@ -51,7 +51,8 @@ struct GroupPermitDetail {
     item: Option<u32>,
     /// Instance that claimed the run.
     holder: Option<String>,
-    /// Time at which the run took the permit; null if the registry does not know it.
+    /// Time at which the run took the permit; null if neither the registry nor the record of the
+    /// run has it.
     #[schema(value_type = Option<String>, format = DateTime)]
     since: Option<Timestamp>,
 }
@@ -130,7 +131,7 @@ impl GroupDetail {
                 job: holder.map(|run| run.job.to_string()),
                 item: holder.map(|run| run.item.index()),
                 holder: holder.map(|run| run.holder.to_string()),
-                since: moment(permit.since_ms),
+                since: since(&namespace.live, permit),
             }
         });
         let line = view.line();

@@ -217,8 +217,8 @@ pub(crate) fn page_number_of(cx: &Cx<'_>, total: usize, size: usize) -> usize {
     cx.address.number("page").unwrap_or(1).clamp(1, total.div_ceil(size).max(1))
 }
 
-/// Returns a link to an operation on a job, if the caller may use it. `query` is empty, or names the
-/// part of the job, such as `?item=0`.
+/// Returns a link to an operation on a job, if the caller may use it. `query` is empty, or names
+/// the part of the job, such as `?item=0`.
 ///
 /// The id of the link is unique if no other link to this operation is in the same place. The script
 /// matches the elements of a page by their ids. Without one, a link that has the focus would become

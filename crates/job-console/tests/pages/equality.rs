@@ -26,7 +26,7 @@ const STEPS: usize = 20;
 /// read again after five seconds.
 const DEADLINE: Duration = Duration::from_secs(40);
 
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 19] = [
     "n/orders",
     "n/orders/jobs",
     "n/orders/jobs?sort=next",
@@ -39,6 +39,8 @@ const PAGES: [&str; 17] = [
     "n/orders/running",
     "n/orders/servers",
     "n/orders/servers/10.0.0.1",
+    "n/orders/groups",
+    "n/orders/groups/database",
     "n/orders/timeline",
     "n/orders/alerts",
     "n/orders/doctor",
@@ -120,7 +122,7 @@ async fn step(world: &World, tabs: &mut [Tab], chooser: &mut Chooser) -> Option<
     const WORDS: [&str; 7] = ["run", "rerun", "cancel", "pause", "resume", "disable", "enable"];
     const PLACES: [&str; 4] = ["", "?server=10.0.0.1", "?server=10.0.0.2", "?item=1"];
     let lease = Duration::from_secs(30);
-    match chooser.0.u8(..15) {
+    match chooser.0.u8(..16) {
         0..=5 => {
             let (word, job) = (chooser.one(&WORDS), chooser.one(&["report", "wide"]));
             let place = chooser.one(&PLACES);
@@ -166,6 +168,16 @@ async fn step(world: &World, tabs: &mut [Tab], chooser: &mut Chooser) -> Option<
             let request = format!(
                 "/n/orders/jobs/report/backfills/request?from=2024-02-01&to=2024-02-0{day}"
             );
+            let preview = world.get(&request).await.text;
+            if preview.contains("name=\"digest\"") {
+                let form = form_of(&preview, &[("why", "random"), ("stale", "yes")]);
+                return Some(post(world, request, form));
+            }
+        }
+        14 => {
+            let runs = chooser.0.u8(1..4);
+            let request =
+                format!("/n/orders/group-limits?group=database&cluster_concurrency={runs}");
             let preview = world.get(&request).await.text;
             if preview.contains("name=\"digest\"") {
                 let form = form_of(&preview, &[("why", "random"), ("stale", "yes")]);

@@ -9,6 +9,7 @@ mod creating;
 mod dom;
 mod equality;
 mod files;
+mod groups;
 mod lateness;
 mod links;
 mod lists;

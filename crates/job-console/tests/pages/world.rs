@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::Response;
-use coordination::JobName;
+use coordination::{GroupLimits, GroupName, JobName};
 use http_body_util::BodyExt as _;
 use job_console::Console;
 use job_history::{History, HistoryOptions};
@@ -85,10 +85,14 @@ impl World {
         console(&Arc::new(self.registry.connect()), reader)
     }
 
-    /// Creates a namespace with two servers, a job of two items that has run, a job of 60 items,
-    /// and a job whose name and failure are markup.
+    /// Creates a namespace with two servers, a job of two items that has run and is in a group with
+    /// limits, a job of 60 items, and a job whose name and failure are markup.
     pub(crate) async fn with_jobs() -> Self {
         let mut world = Self::empty().await;
+        let group = GroupName::new("database").unwrap();
+        let limits = GroupLimits { cluster_concurrency: Some(2), start_rate: None };
+        let by = By::new("anna", "first run").unwrap();
+        world.operations().set_group(&group, limits, &by).await.unwrap();
         for server in 1..=2_u8 {
             let center = Arc::new(world.registry.connect());
             world.members.push(Arc::clone(&center));
@@ -235,7 +239,9 @@ impl Events {
 }
 
 fn config(name: &str, items: u32) -> lite::JobConfig {
-    let config = JobBuilder::new(name, items)
+    let builder = JobBuilder::new(name, items);
+    let builder = if name == "report" { builder.group("database") } else { builder };
+    let config = builder
         .cron("0 0 2 * * ?")
         .time_zone("Asia/Shanghai")
         .sharding_item_parameters("0=<b>Beijing</b>,1=Shanghai")

@@ -326,8 +326,8 @@ impl LiveNamespace {
     }
 
     /// Subscribes to the changes of one job, of its group, and of the
-    /// [`freshness`](Self::freshness), in the manner of [`updates`](Self::updates). Changes of other
-    /// jobs neither cause nor delay an update.
+    /// [`freshness`](Self::freshness), in the manner of [`updates`](Self::updates). Changes of
+    /// other jobs neither cause nor delay an update.
     #[must_use]
     pub fn job_updates(&self, job: &JobName, interval: Duration) -> Updates {
         self.shared.subscribers.add(Some(job.clone()), interval)

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use operations::GroupSnapshot;
 
 use super::{jobs, limits, runs, starts, state};
-use crate::groups::group_of;
+use crate::groups::{group_of, since};
 use crate::pages::cx::Cx;
 use crate::pages::query::encoded;
 use crate::pages::shell::{Body, Section};
@@ -102,7 +102,7 @@ fn permits(cx: &Cx<'_>, group: &GroupSnapshot) -> Markup {
 }
 
 fn permit_row(cx: &Cx<'_>, number: u32, permit: &GroupPermitView) -> Markup {
-    let since = moment(permit.since_ms);
+    let since = cx.source.and_then(|namespace| since(&namespace.live, permit));
     html! {
         tr id={ "p-" (number) } {
             td { (number) }
@@ -126,19 +126,32 @@ fn waiting(cx: &Cx<'_>, group: &GroupSnapshot) -> Markup {
     if line.is_empty() {
         return html! { p.dim { (lang.no_job_waits()) } };
     }
-    let columns = [lang.place(), lang.job(), lang.instance(), lang.since()];
-    let rows = line.iter().enumerate().map(|(n, (job, place))| place_row(cx, n + 1, job, place));
+    // Not each registry has times.
+    let has_times = line.iter().any(|(_, place)| place.since_ms.is_some());
+    let since = has_times.then(|| lang.since());
+    let columns = [lang.place(), lang.job(), lang.instance()].into_iter().chain(since);
+    let columns: Vec<_> = columns.collect();
+    let rows = line.iter().enumerate();
+    let rows = rows.map(|(n, (job, place))| place_row(cx, n + 1, job, place, has_times));
     html! { (table(&columns, rows)) (more(cx, line.len())) }
 }
 
-fn place_row(cx: &Cx<'_>, number: usize, job: &JobName, place: &PlaceInLine) -> Markup {
+fn place_row(
+    cx: &Cx<'_>,
+    number: usize,
+    job: &JobName,
+    place: &PlaceInLine,
+    has_times: bool,
+) -> Markup {
     html! {
         tr id={ "w-" (encoded(job.as_str())) } {
             td { (number) }
             th scope="row" { a href=(cx.job(job.as_str())) { (job) } }
             td { @match &place.by { Some(by) => (instance(cx, by.as_str())), None => "–" } }
-            td.nowrap {
-                @match moment(place.since_ms) { Some(at) => (cx.when(at, None)), None => "–" }
+            @if has_times {
+                td.nowrap {
+                    @match moment(place.since_ms) { Some(at) => (cx.when(at, None)), None => "–" }
+                }
             }
         }
     }

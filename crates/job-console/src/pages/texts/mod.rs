@@ -2,8 +2,8 @@
 //!
 //! `messages` has the sentences and labels · `acts` those of operations · `configure` those of
 //! changed configurations · `alerts`, `backfill`, `groups`, `timeline`, `transfer`,
-//! `verification` those of these pages · `events`, `effects`, `findings` and `schedule` the sentences of other crates, by
-//! `patterns` · this file the words of states and kinds.
+//! `verification` those of these pages · `events`, `effects`, `findings` and `schedule` the
+//! sentences of other crates, by `patterns` · this file the words of states and kinds.
 
 mod acts;
 mod alerts;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use lite::{
-    InvalidConfig, JobBuilder, JobConfig, JobError, NewJob, ShardingContext, Template, job_fn,
+    GroupLimits, InvalidConfig, JobBuilder, JobConfig, JobError, NewJob, ShardingContext, Template,
+    job_fn,
 };
 use tokio::time::sleep;
 
@@ -11,6 +12,12 @@ use tokio::time::sleep;
 pub(super) const HANGING_SERVER: &str = "10.0.0.12";
 /// Currency that the job `price-update` knows.
 pub(super) const CURRENCY: &str = "EUR";
+
+/// Group of the jobs that call the service of the customer data.
+pub(super) const GROUP: &str = "crm-api";
+/// First limits of the group, before an operator lowers them.
+pub(super) const GROUP_LIMITS: GroupLimits =
+    GroupLimits { cluster_concurrency: Some(4), start_rate: None };
 
 /// Name of the template that all servers offer.
 const TEMPLATE: &str = "report";
@@ -40,7 +47,7 @@ impl DemoJob {
 
 /// Returns all jobs.
 pub(super) fn all() -> Result<Vec<DemoJob>, InvalidConfig> {
-    Ok([working()?, troubled()?, held()?].into_iter().flatten().collect())
+    Ok([working()?, grouped()?, troubled()?, held()?].into_iter().flatten().collect())
 }
 
 /// Returns the template from which visitors create jobs. A run takes two seconds for each item.
@@ -98,6 +105,19 @@ fn working() -> Result<Vec<DemoJob>, InvalidConfig> {
             },
             &["10.0.0.11", HANGING_SERVER],
         )?,
+    ])
+}
+
+/// Jobs that share the limits of a group.
+fn grouped() -> Result<Vec<DemoJob>, InvalidConfig> {
+    let job_of_group = |name, description| {
+        let builder =
+            JobBuilder::new(name, 3).cron("0/15 * * * * ?").group(GROUP).description(description);
+        job(builder, |_| Box::pin(work(Duration::from_secs(2))), &super::SERVERS)
+    };
+    Ok(vec![
+        job_of_group("sync-customers", "Shares the limits of its group with sync-invoices")?,
+        job_of_group("sync-invoices", "Shares the limits of its group with sync-customers")?,
     ])
 }
 

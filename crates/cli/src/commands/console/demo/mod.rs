@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::JobName;
+use coordination::{GroupLimits, GroupName, JobName};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use job_history::{History, HistoryOptions};
@@ -141,6 +141,8 @@ impl Server {
             .event_subscriber(history.subscriber())
             .build()?;
         scheduler.offer(jobs::template()?).await?;
+        let group = GroupName::new(jobs::GROUP).map_err(Fault::usage)?;
+        scheduler.define_group(group, jobs::GROUP_LIMITS).await?;
         let jobs = jobs::all().map_err(Fault::usage)?;
         for job in jobs.into_iter().filter(|job| job.runs_on(ip)) {
             let code = job.code();
@@ -201,6 +203,11 @@ async fn change_as_operators(registry: &MemoryRegistry) -> Result<(), Fault> {
 
     let anna = By::new("anna", "the mail provider is being replaced")?;
     operations.pause(&Scope::of_job(job("newsletter")?), &anna).await?;
+
+    let anna = By::new("anna", "the service allows two calls at once")?;
+    let group = GroupName::new(jobs::GROUP).map_err(Fault::usage)?;
+    let limits = GroupLimits { cluster_concurrency: Some(2), ..jobs::GROUP_LIMITS };
+    operations.set_group(&group, limits, &anna).await?;
 
     let ben = By::new("ben", "the disk of the region africa is being replaced")?;
     let items = BTreeSet::from([ShardingItem::new(3)]);

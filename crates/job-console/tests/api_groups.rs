@@ -1,0 +1,101 @@
+//! Changes of the limits of groups: previews, audit records, and values that are not valid.
+
+use axum::http::Method;
+use reg_center::RegistryCenter as _;
+use serde_json::{Value, json};
+
+use crate::support::{BASE, Got, Site};
+
+const DB: &str = "/groups/db";
+
+async fn put(site: &Site, group: &str, body: &Value) -> Got {
+    site.change(Method::PUT, &format!("{BASE}{group}"), &[], &body.to_string()).await
+}
+
+#[tokio::test]
+async fn limits_are_set_and_removed_with_an_audit_record() {
+    let site = Site::populated().await;
+    let none = json!({ "cluster_concurrency": null, "start_rate": null });
+    let five = json!({ "cluster_concurrency": 5, "start_rate": null });
+    let rate = json!({ "cluster_concurrency": null, "start_rate": "90 in 1m" });
+    let body = json!({ "start_rate": "90 in 1m", "reason": "the database is slow" });
+    let got = put(&site, DB, &body).await.ok();
+    assert_eq!((&got.body["before"], &got.body["after"]), (&five, &rate), "both are replaced");
+    let record = &got.body["record"];
+    assert_eq!((&record["act"], &record["who"]), (&json!("set group"), &json!("console")));
+    assert_eq!(record["why"], "the database is slow");
+    assert_eq!(record["what"], "at most 5 runs at once -> at most 90 starts in 1m");
+    let writes = site.counting.writes();
+    let same = put(&site, DB, &body).await.ok();
+    assert_eq!((&same.body["before"], &same.body["record"]), (&rate, &Value::Null));
+    assert_eq!(site.counting.writes(), writes, "limits that are as wanted are not written");
+    let removal = json!({ "reason": "it has grown" }).to_string();
+    let got = site.change(Method::DELETE, &format!("{BASE}{DB}"), &[], &removal).await.ok();
+    assert_eq!((&got.body["after"], &got.body["record"]["act"]), (&none, &json!("remove group")));
+    let path = format!("{BASE}{DB}");
+    let is_removed = |got: &Got| got.body["changes"][0]["act"] == "remove group";
+    let shown = site.until(&path, is_removed).await;
+    assert_eq!((&shown.body["limits"], &shown.body["jobs"]), (&none, &json!(["long"])));
+    assert_eq!(shown.body["changes"].as_array().unwrap().len(), 2, "the newest comes first");
+}
+
+#[tokio::test]
+async fn groups_without_use_are_not_listed() {
+    let site = Site::empty().await;
+    site.get(&format!("{BASE}/groups/api")).await.problem(404, "no-such-group");
+    put(&site, "/groups/api", &json!({ "cluster_concurrency": 2, "reason": "test" })).await.ok();
+    let list = format!("{BASE}/groups");
+    let got = site.until(&list, |got| got.rows().len() == 1).await;
+    assert_eq!(got.rows()[0]["group"], "api", "the group needs no job");
+    let removal = json!({ "reason": "test" }).to_string();
+    site.change(Method::DELETE, &format!("{BASE}/groups/api"), &[], &removal).await.ok();
+    site.until(&list, |got| got.rows().is_empty()).await;
+    let got = site.get(&format!("{BASE}/groups/api")).await.ok();
+    assert_eq!(got.body["changes"].as_array().unwrap().len(), 2, "its changes stay known");
+}
+
+#[tokio::test]
+async fn values_that_are_not_valid_are_named() {
+    let site = Site::empty().await;
+    for (body, expected) in [
+        (json!({}), "cluster_concurrency and start_rate are both missing; valid is one of them"),
+        (json!({ "cluster_concurrency": 0 }), "cluster_concurrency is 0; valid is 1 to 4294967295"),
+        (json!({ "start_rate": "often" }), "start_rate is \"often\"; valid is a number of starts"),
+        (json!({ "start_rate": "0 in 1m" }), "start_rate is 0 in 1m; valid is a number of starts"),
+    ] {
+        let got = site
+            .change(Method::PUT, &format!("{BASE}{DB}?dry_run=true"), &[], &body.to_string())
+            .await;
+        let detail = got.problem(400, "invalid-request");
+        assert!(detail.starts_with(expected), "{detail}");
+    }
+    let got = put(&site, "/groups/a%2Fb", &json!({ "start_rate": "9 in 1m" })).await;
+    got.problem(400, "invalid-reason");
+    let dry = site
+        .change(
+            Method::PUT,
+            &format!("{BASE}/groups/a%2Fb?dry_run=true"),
+            &[],
+            r#"{"start_rate":"9 in 1m"}"#,
+        )
+        .await;
+    dry.problem(400, "invalid-name");
+}
+
+#[tokio::test]
+async fn unreadable_limits_are_null_and_can_be_replaced() {
+    let site = Site::empty().await;
+    site.write(&[("/job@-@groups/db/limits".to_owned(), "{".to_owned())]).await;
+    let path = format!("{BASE}{DB}");
+    let got = site.until(&path, |got| got.status.is_success()).await;
+    assert_eq!(got.body["limits"], Value::Null);
+    let change = json!({ "cluster_concurrency": 2, "reason": "repair" });
+    let got = put(&site, DB, &change).await.ok();
+    assert_eq!(
+        (&got.body["before"], &got.body["after"]["cluster_concurrency"]),
+        (&Value::Null, &json!(2))
+    );
+    let center = site.registry.connect();
+    let limits = reg_center::NodePath::parse("/job@-@groups/db/limits").unwrap();
+    assert!(center.read(&limits).await.unwrap().is_some_and(|node| node.data.len() > 1));
+}
