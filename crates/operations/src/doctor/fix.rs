@@ -48,7 +48,7 @@ impl Operations {
     }
 
     async fn fix_group(&self, name: &GroupName, finding: &Finding, by: &By) -> Result<Report> {
-        let plan = |group: &GroupSnapshot| plan_of_group(group, finding).map(Fix::clone);
+        let plan = |group: &GroupSnapshot| plan_of_group(group, finding).cloned();
         let target = target(finding);
         match self.repair_group(name, by, &target, plan, |fix| txn_of(finding, fix)).await? {
             Ok((fix, record)) => {
@@ -85,10 +85,7 @@ fn plan_of_group<'a>(
     finding: &'a Finding,
 ) -> std::result::Result<&'a Fix, &'static str> {
     let fix = finding.fix.as_ref().ok_or(NO_FIX)?;
-    let stat = match &fix.subject {
-        NodeKind::Group(_, node) => group.stat(node),
-        _ => None,
-    };
+    let stat = if let NodeKind::Group(_, node) = &fix.subject { group.stat(node) } else { None };
     if stat == fix.stat { Ok(fix) } else { Err(CHANGED) }
 }
 
@@ -106,12 +103,8 @@ fn txn_of(finding: &Finding, fix: &Fix) -> Txn {
 
 /// Returns the node of a group that a step removes.
 fn removed_node(step: &OperatorStep) -> Option<(&GroupName, &GroupNode, reg_center::Version)> {
-    match step {
-        OperatorStep::Remove(NodeKind::Group(group, node), version) => {
-            Some((group, node, *version))
-        }
-        _ => None,
-    }
+    let OperatorStep::Remove(NodeKind::Group(group, node), version) = step else { return None };
+    Some((group, node, *version))
 }
 
 const NO_FIX: &str = "the finding has no fix";
