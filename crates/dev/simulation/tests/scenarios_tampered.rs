@@ -264,15 +264,9 @@ const ROWS: [(&str, &str, Tamper, &str); 20] = [
     ),
     (
         "F38",
-        "the end of the session keeps the permit",
-        |records| {
-            for record in records {
-                if let Fact::SessClose { ephemerals, .. } = &mut record.fact {
-                    ephemerals.retain(|path| !path.contains("/permits/"));
-                }
-            }
-        },
-        "outlived the session",
+        "no process takes over the run of the killed holder",
+        |records| drop_writes(records, "/ledger/", "FAILOVER", 0),
+        "was run again under token None",
     ),
     (
         "F38",
