@@ -40,22 +40,22 @@ impl GroupSnapshot {
     /// limits: without them, [`GroupView::limits`] is `None`.
     pub(crate) fn put(&mut self, kind: GroupNode, node: &Node) {
         self.stats.insert(kind.clone(), node.stat);
-        match kind {
-            GroupNode::Audit => {
-                let read = Layout::read_group_audit(node);
-                self.audit = read.map(Some).map_err(|error| error.to_string());
-            }
-            GroupNode::Limits => self.limits_fault = self.view.put(kind, node).err(),
-            _ => drop(self.view.put(kind, node)),
+        if kind == GroupNode::Audit {
+            let read = Layout::read_group_audit(node);
+            self.audit = read.map(Some).map_err(|error| error.to_string());
+        } else if kind == GroupNode::Limits {
+            self.limits_fault = self.view.put(kind, node).err();
+        } else {
+            drop(self.view.put(kind, node));
         }
     }
 
     pub(crate) fn remove(&mut self, kind: &GroupNode) {
         self.stats.remove(kind);
-        match kind {
-            GroupNode::Audit => self.audit = Ok(None),
-            GroupNode::Limits => self.limits_fault = None,
-            _ => {}
+        if *kind == GroupNode::Audit {
+            self.audit = Ok(None);
+        } else if *kind == GroupNode::Limits {
+            self.limits_fault = None;
         }
         self.view.remove(kind);
     }
