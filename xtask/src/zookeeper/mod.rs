@@ -19,7 +19,7 @@ pub(crate) fn ensure() -> Result<(), Error> {
         Err(missing) if env::var_os("ZOOKEEPER_HOME").is_some() => return Err(missing.into()),
         Err(missing) => download(&missing)?,
     };
-    println!("found {installation}");
+    eprintln!("found {installation}");
     Ok(())
 }
 
@@ -28,7 +28,8 @@ pub(crate) fn serve() -> Result<(), Error> {
     ensure()?;
     let mut command = cargo("run --quiet -p zookeeper-fixture");
     let line = crate::steps::line(&command);
-    println!("$ {line}");
+    // The server prints its address, which callers read from the output.
+    eprintln!("$ {line}");
     // Replaces this process, as cargo does, so that signals reach the server's owner.
     Err(Error::Start { line, source: command.exec() })
 }
