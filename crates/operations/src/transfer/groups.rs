@@ -123,11 +123,12 @@ pub fn groups_of<'a>(jobs: impl IntoIterator<Item = &'a JobSnapshot>) -> BTreeSe
 /// # Examples
 /// ```
 /// use coordination::{GroupLimits, GroupName};
-/// use operations::{ImportAct, plan_group_import};
+/// use operations::{GroupSnapshot, ImportAct, plan_group_import};
 ///
 /// let limits = GroupLimits { cluster_concurrency: Some(3), start_rate: None };
 /// let wanted = [(GroupName::new("database")?, limits)].into();
-/// let steps = plan_group_import(&wanted, &[], false);
+/// let stored = [GroupSnapshot::new(GroupName::new("search")?)];
+/// let steps = plan_group_import(&wanted, &stored, false);
 /// assert_eq!(steps[0].act, ImportAct::Create);
 /// assert_eq!(steps[0].to_string(), "create group database: at most 3 runs at once");
 /// # Ok::<(), coordination::InvalidName>(())
