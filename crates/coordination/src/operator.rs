@@ -133,17 +133,12 @@ pub enum OperatorStep {
 }
 
 impl Layout {
-    /// Returns the transaction that stores the limits of a group, with the log of audited changes.
-    /// The versions are those of the nodes; `None` if the node does not exist yet.
+    /// Returns the transaction that stores the limits of a group. The version is that of the limits;
+    /// `None` if they do not exist yet.
     #[must_use]
-    pub fn change_group(
-        group: &GroupName,
-        (limits, expect): (GroupLimits, Option<Version>),
-        audit: Option<(AuditLog, Option<Version>)>,
-    ) -> Txn {
+    pub fn change_group(group: &GroupName, limits: GroupLimits, expect: Option<Version>) -> Txn {
         let path = Self::group_path(group, &GroupNode::Limits);
-        let txn = Txn::new().op(set(path, expect, wire::encode_group_limits(&limits)));
-        Self::with_group_audit(txn, group, audit)
+        Txn::new().op(set(path, expect, wire::encode_group_limits(&limits)))
     }
 
     /// Adds the log of audited changes of a group to a transaction that changes the group. The
@@ -152,11 +147,11 @@ impl Layout {
     pub fn with_group_audit(
         txn: Txn,
         group: &GroupName,
-        audit: Option<(AuditLog, Option<Version>)>,
+        log: &AuditLog,
+        expect: Option<Version>,
     ) -> Txn {
-        let Some((log, expect)) = audit else { return txn };
         let path = Self::group_path(group, &GroupNode::Audit);
-        txn.op(set(path, expect, wire::encode_audit(&log)))
+        txn.op(set(path, expect, wire::encode_audit(log)))
     }
 
     /// Reads the last audited changes of a group.

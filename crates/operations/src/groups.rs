@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::ops::ControlFlow;
 
 use coordination::{
     AuditLog, AuditRecord, GroupLimits, GroupName, GroupNode, GroupView, JobName, Layout, Versioned,
@@ -9,7 +10,7 @@ use coordination::{
 use reg_center::{Node, Stat, Txn, TxnOutcome};
 
 use crate::operations::{ATTEMPTS, unique_id};
-use crate::{By, Error, JobSnapshot, Operations, Result};
+use crate::{By, Error, FieldChange, JobSnapshot, Operations, Result};
 
 /// A group of jobs as of one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +129,21 @@ impl GroupChange {
     pub fn has_effect(&self) -> bool {
         self.before != Some(self.after)
     }
+
+    /// Returns the limits that differ, by their names in a job file, with `none` for no limit.
+    /// `unreadable` stands for limits that could not be read.
+    #[must_use]
+    pub fn changes(&self, unreadable: &str) -> Vec<FieldChange> {
+        let runs = |limits: GroupLimits| limits.cluster_concurrency.map(|max| max.to_string());
+        let rate = |limits: GroupLimits| limits.start_rate.map(|rate| rate.to_string());
+        let change = |field, text: &dyn Fn(GroupLimits) -> Option<String>| {
+            let shown = |limits| text(limits).unwrap_or_else(|| "none".to_owned());
+            let from = self.before.map_or_else(|| unreadable.to_owned(), shown);
+            FieldChange { field, from, to: shown(self.after) }
+        };
+        let all = [change("cluster_concurrency", &runs), change("start_rate", &rate)];
+        all.into_iter().filter(|change| change.from != change.to).collect()
+    }
 }
 
 impl fmt::Display for GroupChange {
@@ -138,6 +154,20 @@ impl fmt::Display for GroupChange {
             None => write!(f, "unreadable -> {}", self.after),
         }
     }
+}
+
+/// An attempt to change a group, by its present nodes: the result if nothing has to be written, or
+/// the transaction without the log, the record for the log, and the result of the commit.
+type Attempt<T> = ControlFlow<T, (Txn, AuditRecord, T)>;
+
+/// Texts of errors of a change of a group.
+struct Failed {
+    /// What is done to the group, such as `changing`.
+    action: &'static str,
+    /// Reason if each attempt has met a conflict.
+    contended: String,
+    /// Reason if the outcome is unknown.
+    unknown: String,
 }
 
 impl Operations {
@@ -217,45 +247,26 @@ impl Operations {
         expected: Option<Option<GroupLimits>>,
     ) -> Result<GroupChange> {
         limits.check()?;
-        let id = unique_id(self.now());
-        let mut sent = None;
-        for _ in 0..ATTEMPTS {
-            let found = self.group(group).await?;
-            if let Some(change) = sent.take_if(|_: &mut GroupChange| found.has_recorded(&id)) {
-                return Ok(change);
-            }
-            let mut change = found.change_to(limits);
+        let plan = |found: &GroupSnapshot, id: &str| {
+            let change = found.change_to(limits);
             if expected.is_some_and(|expected| expected != change.before) {
                 let reason = "its limits have changed since they were compared; plan again";
                 return Err(Error::Group { group: group.clone(), reason: reason.to_owned() });
             }
             if !change.has_effect() {
-                return Ok(change);
+                return Ok(Attempt::Break(change));
             }
-            let record = self.record_of(&id, &change, by);
-            change.record = Some(record.clone());
-            let audit = self.stores_audit().then(|| audited(&found, record.clone())).transpose()?;
-            let expect = found.view.limits_version();
-            let txn = Layout::change_group(group, (limits, expect), audit).labelled("operator");
-            match self.commit(txn).await {
-                Ok(TxnOutcome::Committed(_)) => {
-                    trace(group, &record);
-                    return Ok(change);
-                }
-                Ok(TxnOutcome::Conflict(_)) => {}
-                // Only this change writes the record with this id, so the next read shows whether
-                // the transaction committed.
-                Err(error) if error.is_unknown() && self.stores_audit() => sent = Some(change),
-                Err(error) => {
-                    return Err(Error::registry(format!("changing group {group}"))(error));
-                }
-            }
-        }
-        let reason = match sent {
-            None => format!("it changed during each of {ATTEMPTS} attempts; try again"),
-            Some(_) => "it is not known whether the limits were stored; read the group".to_owned(),
+            let record = self.record_of(id, &change, by);
+            let txn = Layout::change_group(group, limits, found.view.limits_version());
+            let done = GroupChange { record: Some(record.clone()), ..change };
+            Ok(Attempt::Continue((txn, record, done)))
         };
-        Err(Error::Group { group: group.clone(), reason })
+        let failed = Failed {
+            action: "changing",
+            contended: format!("it changed during each of {ATTEMPTS} attempts; try again"),
+            unknown: "it is not known whether the limits were stored; read the group".to_owned(),
+        };
+        self.write_group(group, plan, failed).await
     }
 
     /// Commits a repair of a group, and returns it with its audit record, or why it is void.
@@ -267,41 +278,65 @@ impl Operations {
         by: &By,
         target: &str,
         plan: impl Fn(&GroupSnapshot) -> Result<R, &'static str>,
-        txn: impl Fn(&R) -> Txn,
+        txn: impl Fn(&R) -> Result<Txn>,
     ) -> Result<Result<(R, AuditRecord), &'static str>> {
+        let plan = |found: &GroupSnapshot, id: &str| {
+            let repair = match plan(found) {
+                Ok(repair) => repair,
+                Err(void) => return Ok(Attempt::Break(Err(void))),
+            };
+            let record = self.record(id, by, "fix", (target, &repair.to_string()));
+            let txn = txn(&repair)?;
+            Ok(Attempt::Continue((txn, record.clone(), Ok((repair, record)))))
+        };
+        let failed = Failed {
+            action: "repairing",
+            contended: "a precondition of the repair does not hold; examine the group again".into(),
+            unknown: "it is not known whether the repair was stored; examine the group again"
+                .into(),
+        };
+        self.write_group(group, plan, failed).await
+    }
+
+    /// Commits what `plan` returns for the present nodes and the id of the record, with the record
+    /// in the log of the group. Plans again after a conflict.
+    async fn write_group<T>(
+        &self,
+        group: &GroupName,
+        plan: impl Fn(&GroupSnapshot, &str) -> Result<Attempt<T>>,
+        failed: Failed,
+    ) -> Result<T> {
         let id = unique_id(self.now());
         let mut sent = None;
         for _ in 0..ATTEMPTS {
             let found = self.group(group).await?;
-            if let Some(repaired) = sent.take_if(|_| found.has_recorded(&id)) {
-                return Ok(Ok(repaired));
+            if let Some(done) = sent.take_if(|_| found.has_recorded(&id)) {
+                return Ok(done);
             }
-            let repair = match plan(&found) {
-                Ok(repair) => repair,
-                Err(void) => return Ok(Err(void)),
+            let (mut txn, record, done) = match plan(&found, &id)? {
+                Attempt::Break(done) => return Ok(done),
+                Attempt::Continue(planned) => planned,
             };
-            let record = self.record(&id, by, "fix", (target, &repair.to_string()));
-            let audit = self.stores_audit().then(|| audited(&found, record.clone())).transpose()?;
-            let txn = Layout::with_group_audit(txn(&repair), group, audit);
+            if self.stores_audit() {
+                let (log, expect) = audited(&found, record.clone())?;
+                txn = Layout::with_group_audit(txn, group, &log, expect);
+            }
             match self.commit(txn.labelled("operator")).await {
                 Ok(TxnOutcome::Committed(_)) => {
                     trace(group, &record);
-                    return Ok(Ok((repair, record)));
+                    return Ok(done);
                 }
                 Ok(TxnOutcome::Conflict(_)) => {}
-                Err(error) if error.is_unknown() && self.stores_audit() => {
-                    sent = Some((repair, record));
-                }
+                // Only this change writes the record with this id, so the next read shows whether
+                // the transaction committed.
+                Err(error) if error.is_unknown() && self.stores_audit() => sent = Some(done),
                 Err(error) => {
-                    return Err(Error::registry(format!("repairing group {group}"))(error));
+                    return Err(Error::registry(format!("{} group {group}", failed.action))(error));
                 }
             }
         }
-        let reason = match sent {
-            None => "a precondition of the repair does not hold; examine the group again",
-            Some(_) => "it is not known whether the repair was stored; examine the group again",
-        };
-        Err(Error::Group { group: group.clone(), reason: reason.to_owned() })
+        let reason = if sent.is_some() { failed.unknown } else { failed.contended };
+        Err(Error::Group { group: group.clone(), reason })
     }
 
     fn record_of(&self, id: &str, change: &GroupChange, by: &By) -> AuditRecord {

@@ -17,7 +17,7 @@ use super::configure::preview::confirmation;
 use super::cx::Cx;
 use super::locale::Lang;
 use super::query::{Address, encoded};
-use super::request::{Again, Fault, Form, PageRequest, field};
+use super::request::{Again, Fault, Form, PageRequest};
 use super::shell::{Body, Section};
 use super::timeline::{control_time, time};
 use super::view::Tab;
@@ -111,16 +111,9 @@ async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
         Err(fault) => return Ok(form(&request, &job, &[fault])),
         Ok(expected) => expected,
     };
-    if field(&fields, "digest") != Some(&*digest_of(&expected)) {
-        let again = Some(Again::Changed);
-        return Ok(preview(&request, &job, StatusCode::CONFLICT, &expected, again));
-    }
-    let by = match request.by(&fields) {
+    let by = match request.confirmed(&fields, &digest_of(&expected)) {
         Ok(by) => by,
-        Err(fault) => {
-            let again = Some(Again::Faulty(fault));
-            return Ok(preview(&request, &job, StatusCode::BAD_REQUEST, &expected, again));
-        }
+        Err((status, again)) => return Ok(preview(&request, &job, status, &expected, Some(again))),
     };
     let requested = request.namespace.operations.backfill(job.job(), &wanted, &by).await?;
     let page = list(job.job());
@@ -303,9 +296,7 @@ fn preview(
         html! {
             section.card aria-labelledby="backfill-title" {
                 h1 #backfill-title { (lang.request_backfill()) (lang.colon()) (name) }
-                @if matches!(again, Some(Again::Changed)) {
-                    p.why role="alert" { b { (lang.plan_has_changed()) } }
-                }
+                (Again::notice(again.as_ref(), cx))
                 @if has_effect { (fires(cx, job, expected)) }
                 (entries(cx, &expected.report))
                 form.act method="post" action=(cx.href(&cx.address.text())) {

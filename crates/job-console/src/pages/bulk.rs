@@ -13,7 +13,7 @@ use super::configure::preview::confirmation;
 use super::cx::Cx;
 use super::jobs;
 use super::outcome::Outcome;
-use super::request::{Fault, Form, PageRequest, field};
+use super::request::{Again, Form, PageRequest};
 use super::shell::{Body, Section};
 use super::widgets::{effect_text, pill};
 use crate::api::scan;
@@ -65,18 +65,15 @@ pub(super) fn menu(cx: &Cx<'_>, n: usize) -> Markup {
 }
 
 pub(super) async fn show(request: PageRequest) -> Answer<Response> {
-    Request::of(&request)?.preview(StatusCode::OK, false, None).await
+    Request::of(&request)?.preview(StatusCode::OK, None).await
 }
 
 pub(super) async fn submit(page: PageRequest, Form(fields): Form) -> Answer<Response> {
     let request = Request::of(&page)?;
     page.confirm_age(&fields)?;
-    if field(&fields, "digest") != Some(&*request.digest) {
-        return request.preview(StatusCode::CONFLICT, true, None).await;
-    }
-    let by = match page.by(&fields) {
+    let by = match page.confirmed(&fields, &request.digest) {
         Ok(by) => by,
-        Err(fault) => return request.preview(StatusCode::BAD_REQUEST, false, Some(fault)).await,
+        Err((status, again)) => return request.preview(status, Some(again)).await,
     };
     let report = request.bulk.apply(&page.namespace, request.jobs.clone(), &by).await;
     Ok(request.result(&report))
@@ -121,12 +118,7 @@ impl<'a> Request<'a> {
     }
 
     /// Responds with the jobs and the expected changes, computed where they delay no other request.
-    async fn preview(
-        &self,
-        status: StatusCode,
-        is_changed: bool,
-        fault: Option<Fault>,
-    ) -> Answer<Response> {
+    async fn preview(&self, status: StatusCode, again: Option<Again>) -> Answer<Response> {
         let (bulk, jobs, now) = (self.bulk.clone(), self.jobs.clone(), self.page.asked.now);
         let effects = scan(move || {
             let effect = |job: &Arc<JobSnapshot>| (job.job().to_string(), bulk.preview(job, now));
@@ -141,12 +133,12 @@ impl<'a> Request<'a> {
                 section.card aria-labelledby="bulk-title" {
                     h1 #bulk-title { (lang.act_title(word)) (cx.lang().colon()) (lang.found(effects.len())) }
                     p.sub { (lang.act_effect(word)) }
-                    @if is_changed { p.why role="alert" { b { (lang.matching_jobs_changed()) } } }
+                    @if matches!(again, Some(Again::Changed)) { p.why role="alert" { b { (lang.matching_jobs_changed()) } } }
                     (table(cx, &effects))
                     form.act method="post" action=(cx.href(&cx.address.text())) {
                         input type="hidden" name="digest" value=(self.digest);
                         @let changes = effects.iter().any(|(_, effect)| has_changes(effect));
-                        @if changes { (confirmation(cx, fault.as_ref())) }
+                        @if changes { (confirmation(cx, again.as_ref().and_then(Again::fault))) }
                         div.acts {
                             @if changes { button.primary type="submit" { (lang.act_title(word)) } }
                             a.button href=(cx.here(&back)) { (lang.cancel()) }

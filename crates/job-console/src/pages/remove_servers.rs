@@ -10,7 +10,7 @@ use super::act::{entries, is_done, result};
 use super::configure::preview::confirmation;
 use super::cx::Cx;
 use super::locale::Lang;
-use super::request::{Again, Form, PageRequest, field};
+use super::request::{Again, Form, PageRequest};
 use super::shell::Section;
 use crate::access::Permission;
 use crate::bulk::digest;
@@ -57,15 +57,9 @@ async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
     };
     request.confirm_age(&fields)?;
     let expected = expected(&request, &scope).await?;
-    if field(&fields, "digest") != Some(&*digest_of(&expected)) {
-        return Ok(preview(&request, StatusCode::CONFLICT, &expected, Some(Again::Changed)));
-    }
-    let by = match request.by(&fields) {
+    let by = match request.confirmed(&fields, &digest_of(&expected)) {
         Ok(by) => by,
-        Err(fault) => {
-            let again = Some(Again::Faulty(fault));
-            return Ok(preview(&request, StatusCode::BAD_REQUEST, &expected, again));
-        }
+        Err((status, again)) => return Ok(preview(&request, status, &expected, Some(again))),
     };
     let report = request.namespace.operations.remove_servers(&scope, &by).await?;
     if is_done(&report) {
@@ -148,9 +142,7 @@ fn preview(
                 h1 #removal-title {
                     (lang.remove_servers()) (lang.colon()) (cx.address.value("servers").unwrap_or_default())
                 }
-                @if matches!(again, Some(Again::Changed)) {
-                    p.why role="alert" { b { (lang.plan_has_changed()) } }
-                }
+                (Again::notice(again.as_ref(), cx))
                 (entries(cx, expected))
                 form.act method="post" action=(cx.href(&cx.address.text())) {
                     input type="hidden" name="digest" value=(digest_of(expected));

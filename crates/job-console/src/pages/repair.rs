@@ -11,7 +11,7 @@ use super::configure::preview::confirmation;
 use super::cx::Cx;
 use super::locale::Lang;
 use super::query::encoded;
-use super::request::{Again, Form, PageRequest, field};
+use super::request::{Again, Form, PageRequest};
 use super::shell::Section;
 use super::widgets::translated;
 use crate::access::Permission;
@@ -110,15 +110,9 @@ fn shown(
 pub(super) async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
     let found = found(&request)?;
     request.confirm_age(&fields)?;
-    if field(&fields, "digest") != Some(&*digest_of(&found)) {
-        return Ok(shown(&request, &found, StatusCode::CONFLICT, Some(Again::Changed)));
-    }
-    let by = match request.by(&fields) {
+    let by = match request.confirmed(&fields, &digest_of(&found)) {
         Ok(by) => by,
-        Err(fault) => {
-            let again = Some(Again::Faulty(fault));
-            return Ok(shown(&request, &found, StatusCode::BAD_REQUEST, again));
-        }
+        Err((status, again)) => return Ok(shown(&request, &found, status, Some(again))),
     };
     let report = request.namespace.operations.fix(&found, &by).await?;
     if report.has_changed() && report.left.is_empty() && report.failed.is_empty() {

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use coordination::{InvalidConfig, JobName};
-use maud::Markup;
+use maud::{Markup, html};
 use operations::{By, Error};
 
 use super::cx::{Age, Cx};
@@ -15,7 +15,7 @@ use super::locale::Lang;
 use super::query::encoded;
 use super::shell::{Body, Section, document};
 use super::summary::Summary;
-use super::{Asked, html, see_other};
+use super::{Asked, html as respond, see_other};
 use crate::console::Shared;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::{Answer, Problem};
@@ -68,6 +68,15 @@ impl Again {
         match self {
             Self::Faulty(fault) => Some(fault),
             Self::Changed => None,
+        }
+    }
+
+    /// Returns the notice that the plan has changed since the reader saw it, if that is why.
+    pub(super) fn notice(again: Option<&Self>, cx: &Cx<'_>) -> Markup {
+        html! {
+            @if let Some(Self::Changed) = again {
+                p.why role="alert" { b { (cx.lang().plan_has_changed()) } }
+            }
         }
     }
 }
@@ -128,7 +137,7 @@ impl PageRequest {
         status: StatusCode,
         body: impl FnOnce(&Cx<'_>) -> Body,
     ) -> Response {
-        self.with_cx(|cx| html(status, document(cx, &body(cx))))
+        self.with_cx(|cx| respond(status, document(cx, &body(cx))))
     }
 
     /// Responds with a page below that of a section, which no stream follows.
@@ -183,5 +192,18 @@ impl PageRequest {
         let why = field(fields, "why").unwrap_or_default().trim();
         By::new(self.asked.caller.name.clone(), why)
             .map_err(|error| Fault { field: "why", text: error.to_string() })
+    }
+
+    /// Returns the author of a confirmed change, or how its effects are shown again. `digest` is
+    /// that of the present effects, which the form has to name.
+    pub(super) fn confirmed(
+        &self,
+        fields: &Fields,
+        digest: &str,
+    ) -> Result<By, (StatusCode, Again)> {
+        if field(fields, "digest") != Some(digest) {
+            return Err((StatusCode::CONFLICT, Again::Changed));
+        }
+        self.by(fields).map_err(|fault| (StatusCode::BAD_REQUEST, Again::Faulty(fault)))
     }
 }

@@ -90,15 +90,20 @@ fn plan_of_group<'a>(
 }
 
 /// Returns the transaction of a fix of a group, whose guards are nodes of the finding's job.
-fn txn_of(finding: &Finding, fix: &Fix) -> Txn {
+fn txn_of(finding: &Finding, fix: &Fix) -> Result<Txn> {
     let is_of_job = |step: &&OperatorStep| removed_node(step).is_none();
     let guards: Vec<_> = fix.steps.iter().filter(is_of_job).cloned().collect();
-    let guarded = JobName::new(&finding.job).map(|job| Layout::new(&job).change(&guards));
+    // A finding about no job has no guard.
+    let guarded = if guards.is_empty() {
+        Txn::new()
+    } else {
+        Layout::new(&JobName::new(&finding.job)?).change(&guards)
+    };
     let removals = fix.steps.iter().filter_map(removed_node);
-    removals.fold(guarded.unwrap_or_default(), |txn, (group, node, version)| {
+    Ok(removals.fold(guarded, |txn, (group, node, version)| {
         let path = Layout::group_path(group, node);
         txn.op(Op::Delete { path, expect: Expect::Version(version) })
-    })
+    }))
 }
 
 /// Returns the node of a group that a step removes.

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use coordination::{GroupLimits, GroupName, InvalidConfig, StartRate, decode_config};
 use serde::{Deserialize, Serialize};
 
-use super::import::{ImportAct, ImportStep, Wanted};
+use super::import::{ImportAct, ImportStep};
 use super::{Export, ExportError, ExportedJob};
 use crate::groups::label;
-use crate::{FieldChange, GroupSnapshot, JobSnapshot};
+use crate::{GroupChange, GroupSnapshot, JobSnapshot};
 
 /// The limits of a group of jobs in an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,19 +143,18 @@ pub fn plan_group_import(
         let absent = GroupSnapshot::new(group.clone());
         let mut found = found.iter().map(Borrow::borrow);
         let stored = found.find(|it| it.view().name() == group).unwrap_or(&absent);
-        let wanted = Wanted::Limits(stored.change_to(*wanted));
-        ImportStep::of_group(group, decide(stored, &wanted, overwrite), wanted)
+        let change = stored.change_to(*wanted);
+        ImportStep::of_group(decide(stored, &change, overwrite), change)
     };
     limits.iter().map(step).collect()
 }
 
-fn decide(stored: &GroupSnapshot, wanted: &Wanted, overwrite: bool) -> ImportAct {
-    let Wanted::Limits(change) = wanted else { return ImportAct::Same };
+fn decide(stored: &GroupSnapshot, change: &GroupChange, overwrite: bool) -> ImportAct {
     match change.before {
         Some(before) if before == change.after => ImportAct::Same,
         Some(GroupLimits::NONE) => ImportAct::Create,
-        Some(before) => {
-            let changes = differences(before, change.after);
+        Some(_) => {
+            let changes = change.changes("unreadable");
             if overwrite { ImportAct::Replace { changes } } else { ImportAct::Stays { changes } }
         }
         None if overwrite => ImportAct::Replace { changes: Vec::new() },
@@ -165,16 +164,4 @@ fn decide(stored: &GroupSnapshot, wanted: &Wanted, overwrite: bool) -> ImportAct
             ImportAct::Refused { reason }
         }
     }
-}
-
-fn differences(stored: GroupLimits, wanted: GroupLimits) -> Vec<FieldChange> {
-    let shown = |value: Option<String>| value.unwrap_or_else(|| "none".to_owned());
-    let values = |limits: GroupLimits| {
-        let runs = limits.cluster_concurrency.map(|max| max.to_string());
-        let rate = limits.start_rate.map(|rate| rate.to_string());
-        [("cluster_concurrency", shown(runs)), ("start_rate", shown(rate))]
-    };
-    let pairs = values(stored).into_iter().zip(values(wanted));
-    let differing = pairs.filter(|(from, to)| from.1 != to.1);
-    differing.map(|((field, from), (_, to))| FieldChange { field, from, to }).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use coordination::{
-    Dialect, GroupName, InvalidConfig, JavaSettings, JobConfig, JobName, NodeKind, OperatorStep,
+    Dialect, InvalidConfig, JavaSettings, JobConfig, JobName, NodeKind, OperatorStep,
     TemplateRecord, encode_config,
 };
 use jiff::Timestamp;
@@ -94,14 +94,15 @@ pub struct ImportStep {
 
 /// Data that a step stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+enum Wanted {
     Job(Box<Importable>),
     Limits(GroupChange),
 }
 
 impl ImportStep {
-    pub(super) fn of_group(group: &GroupName, act: ImportAct, wanted: Wanted) -> Self {
-        let (job, group) = (label(group), Some(group.to_string()));
+    pub(super) fn of_group(act: ImportAct, change: GroupChange) -> Self {
+        let (job, group) = (label(&change.group), Some(change.group.to_string()));
+        let wanted = Wanted::Limits(change);
         Self { job, group, act, template: None, wanted, stored: None }
     }
 
@@ -117,9 +118,7 @@ impl ImportStep {
             Wanted::Limits(change) => format!("{self}\n{change}"),
         }
     }
-}
 
-impl ImportStep {
     /// Returns the target of the step, as reports name it.
     fn target(&self) -> &'static str {
         if self.group.is_some() { "limits" } else { "configuration" }

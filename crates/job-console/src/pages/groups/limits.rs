@@ -5,7 +5,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use coordination::{GroupLimits, GroupName};
 use maud::{Markup, html};
-use operations::{FieldChange, GroupChange, GroupSnapshot};
+use operations::{GroupChange, GroupSnapshot};
 
 use super::named;
 use crate::access::Permission;
@@ -15,7 +15,7 @@ use crate::pages::configure::preview::{confirmation, differences};
 use crate::pages::cx::Cx;
 use crate::pages::locale::Lang;
 use crate::pages::query::{Address, encoded};
-use crate::pages::request::{Again, Fault, Form, PageRequest, field};
+use crate::pages::request::{Again, Fault, Form, PageRequest};
 use crate::pages::shell::Section;
 use crate::problem::Answer;
 use crate::routes::Routes;
@@ -86,15 +86,9 @@ async fn submit(request: PageRequest, Form(fields): Form) -> Answer<Response> {
     };
     request.confirm_age(&fields)?;
     let expected = expected(&request, &wanted).await?;
-    if field(&fields, "digest") != Some(&*digest_of(&expected)) {
-        return Ok(preview(&request, StatusCode::CONFLICT, &expected, Some(Again::Changed)));
-    }
-    let by = match request.by(&fields) {
+    let by = match request.confirmed(&fields, &digest_of(&expected)) {
         Ok(by) => by,
-        Err(fault) => {
-            let again = Some(Again::Faulty(fault));
-            return Ok(preview(&request, StatusCode::BAD_REQUEST, &expected, again));
-        }
+        Err((status, again)) => return Ok(preview(&request, status, &expected, Some(again))),
     };
     let change = request.namespace.operations.set_group(&wanted.group, wanted.limits, &by).await?;
     Ok(done(&request, &change))
@@ -246,9 +240,7 @@ fn preview(
         html! {
             section.card aria-labelledby="limits-title" {
                 h1 #limits-title { (lang.set_limits()) (lang.colon()) (expected.group) }
-                @if matches!(again, Some(Again::Changed)) {
-                    p.why role="alert" { b { (lang.plan_has_changed()) } }
-                }
+                (Again::notice(again.as_ref(), cx))
                 (effects(cx, expected))
                 form.act method="post" action=(cx.href(&cx.address.text())) {
                     input type="hidden" name="digest" value=(digest_of(expected));
@@ -278,26 +270,13 @@ fn effects(cx: &Cx<'_>, expected: &GroupChange) -> Markup {
     let exceeded = exceeded.filter(|max| usize::try_from(*max).is_ok_and(|max| taken > max));
     let jobs = live.map(|live| live.jobs_of_group(&expected.group)).unwrap_or_default();
     html! {
-        @if expected.has_effect() { (differences(cx, &changes(lang, expected))) }
+        @if expected.has_effect() { (differences(cx, &expected.changes(&lang.unreadable()))) }
         @else { p.why { b { (lang.nothing_changes()) } } }
         @if let Some(max) = exceeded { p { (lang.more_runs_than(taken, max)) } }
         @if waiting > 0 { p { (lang.n_jobs_wait(waiting)) } }
         @if jobs.is_empty() { p.dim { (lang.no_job_in_group()) } }
         @else { p { (lang.n_jobs_in_group(jobs.len())) " " (named(cx, jobs.iter())) } }
     }
-}
-
-/// Returns the limits that differ.
-fn changes(lang: Lang, expected: &GroupChange) -> Vec<FieldChange> {
-    let runs = |limits: GroupLimits| limits.cluster_concurrency.map(|max| max.to_string());
-    let rate = |limits: GroupLimits| limits.start_rate.map(|rate| rate.to_string());
-    let change = |field, text: &dyn Fn(GroupLimits) -> Option<String>| {
-        let shown = |limits| text(limits).unwrap_or_else(|| "none".to_owned());
-        let from = expected.before.map_or_else(|| lang.unreadable(), shown);
-        FieldChange { field, from, to: shown(expected.after) }
-    };
-    let all = [change(RUNS, &runs), change(RATE, &rate)];
-    all.into_iter().filter(|change| change.from != change.to).collect()
 }
 
 fn group(request: &PageRequest) -> Answer<GroupName> {
@@ -313,15 +292,9 @@ async fn submit_removal(request: PageRequest, Form(fields): Form) -> Answer<Resp
     request.confirm_age(&fields)?;
     let expected =
         request.namespace.operations.preview_set_group(&group, GroupLimits::NONE).await?;
-    if field(&fields, "digest") != Some(&*digest_of(&expected)) {
-        return removal_form(&request, StatusCode::CONFLICT, Some(Again::Changed)).await;
-    }
-    let by = match request.by(&fields) {
+    let by = match request.confirmed(&fields, &digest_of(&expected)) {
         Ok(by) => by,
-        Err(fault) => {
-            let again = Some(Again::Faulty(fault));
-            return removal_form(&request, StatusCode::BAD_REQUEST, again).await;
-        }
+        Err((status, again)) => return removal_form(&request, status, Some(again)).await,
     };
     let change = request.namespace.operations.set_group(&group, GroupLimits::NONE, &by).await?;
     Ok(done(&request, &change))
@@ -343,9 +316,7 @@ async fn removal_form(
             section #act-form.card aria-labelledby="act-title" {
                 h1 #act-title tabindex="-1" { (lang.remove_limits()) (lang.colon()) (group) }
                 p.sub { (lang.remove_limits_hint()) }
-                @if matches!(again, Some(Again::Changed)) {
-                    p.why role="alert" { b { (lang.plan_has_changed()) } }
-                }
+                (Again::notice(again.as_ref(), cx))
                 (effects(cx, &expected))
                 form.act method="post" action=(cx.href(&cx.address.text())) {
                     input type="hidden" name="digest" value=(digest_of(&expected));

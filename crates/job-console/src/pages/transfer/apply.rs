@@ -177,9 +177,7 @@ fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
     html! {
         section.card aria-labelledby="preview-title" {
             h1 #preview-title { (lang.apply_files()) (lang.colon()) (lang.found(plan.steps.len())) }
-            @if let Some(Again::Changed) = page.again {
-                p.why role="alert" { b { (lang.plan_has_changed()) } }
-            }
+            (Again::notice(page.again.as_ref(), cx))
             @if !has_effect { p.why { b { (lang.nothing_changes()) } } }
             @if !plan.unread.is_empty() {
                 p.why { b { (lang.not_compared(plan.unread.len())) } }

@@ -183,9 +183,7 @@ pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
     html! {
         section.card aria-labelledby="preview-title" {
             h1 #preview-title { (lang.import()) (lang.colon()) (lang.found(steps.len())) }
-            @if let Some(Again::Changed) = page.again {
-                p.why role="alert" { b { (lang.plan_has_changed()) } }
-            }
+            (Again::notice(page.again.as_ref(), cx))
             @if !has_effect { p.why { b { (lang.nothing_changes()) } } }
             (listed(cx, steps))
             form.act method="post" action=(cx.here("transfer")) {

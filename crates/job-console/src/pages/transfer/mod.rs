@@ -141,11 +141,8 @@ fn confirmed(
 ) -> Answer<Result<By, (StatusCode, Option<Again>)>> {
     match field(fields, "step") {
         Some("preview") => Ok(Err((StatusCode::OK, None))),
-        Some("write") if field(fields, "digest") != Some(digest) => {
-            Ok(Err((StatusCode::CONFLICT, Some(Again::Changed))))
-        }
-        Some("write") => match request.by(fields) {
-            Err(fault) => Ok(Err((StatusCode::BAD_REQUEST, Some(Again::Faulty(fault))))),
+        Some("write") => match request.confirmed(fields, digest) {
+            Err((status, again)) => Ok(Err((status, Some(again)))),
             Ok(by) => {
                 request.confirm_age(fields)?;
                 Ok(Ok(by))
