@@ -250,10 +250,18 @@ pub struct RunId {
     pub job: String,
     /// Item.
     pub item: u32,
+    /// Number of the slot of the item; 0 unless runs of the item may run at the same time.
+    #[serde(default, skip_serializing_if = "is_first_slot")]
+    pub slot: u32,
     /// Scheduled fire time.
     pub fire: i64,
     /// Fencing token; 0 without monitoring.
     pub token: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_first_slot(slot: &u32) -> bool {
+    *slot == 0
 }
 
 /// Kind of a process event.

@@ -107,19 +107,19 @@ fn fact_text(fact: &Fact) -> String {
         Fact::Exec { ev, run, source, cfg, result } => {
             let result = result.as_deref().map(|result| format!(", {result}")).unwrap_or_default();
             let ev = format!("{ev:?}").to_lowercase();
-            let crate::history::RunId { job, item, fire, token } = run;
+            let crate::history::RunId { job, item, slot: _, fire, token } = run;
             format!(
                 "{job} item {item}: {ev} {source} {fire}, token {token}, configuration {cfg}{result}"
             )
         }
         Fact::Announced { run, accepted, rseq } => {
             let taken = if *accepted { "accepted" } else { "rejected" };
-            let crate::history::RunId { job, item, fire, token } = run;
+            let crate::history::RunId { job, item, slot: _, fire, token } = run;
             format!("{job} item {item}: announcement {rseq} of {fire}, token {token}, {taken}")
         }
         Fact::Effect { run, accepted, rseq } => {
             let taken = if *accepted { "accepted" } else { "rejected" };
-            let crate::history::RunId { job, item, fire, token } = run;
+            let crate::history::RunId { job, item, slot: _, fire, token } = run;
             format!("{job} item {item}: effect {rseq} of {fire}, token {token}, {taken}")
         }
         Fact::Once { job, fire, stage, token } => format!("{job}: {stage} {fire}, token {token}"),

@@ -14,7 +14,8 @@ use crate::view::JobView;
 use crate::view::holder::HolderState;
 use crate::wire::{GroupNode, NodeKind};
 use crate::{
-    GroupView, Ledger, LedgerState, OnceStage, Outcome, Overlap, Run, RunKind, RunSource, StartRate,
+    GroupView, Ledger, LedgerState, OnceStage, Outcome, Overlap, Run, RunKind, RunSource, Slot,
+    StartRate,
 };
 
 /// A plan and the inputs that it was planned from.
@@ -27,7 +28,8 @@ pub(crate) struct Decision<'a> {
 
 /// A record that a plan replaces.
 struct Change<'a> {
-    item: ShardingItem,
+    /// The key of the slot.
+    key: ShardingItem,
     before: &'a Ledger,
     after: &'a Ledger,
 }
@@ -62,7 +64,7 @@ const OF_PLANS: [(&str, OfPlan); 6] = [
 ];
 
 /// Invariants of each record that a plan changes.
-const OF_RECORDS: [(&str, OfRecord); 15] = [
+const OF_RECORDS: [(&str, OfRecord); 16] = [
     ("S1: the token of an item never decreases, and a claim raises it", token_rises),
     ("S1a: the last fire of an item never decreases", last_fire_rises),
     ("S2: an instance claims items that it owns", claims_own_items),
@@ -74,6 +76,7 @@ const OF_RECORDS: [(&str, OfRecord); 15] = [
     ("S15: a run to be cancelled is not continued, and no other run ends as cancelled", cancels),
     ("S21: a fire cancels the run that it meets, in a job that says so alone", yields),
     ("S22: queued fires run oldest first and each by itself, and the queue has its bound", queues),
+    ("S24: a fire begins in one free slot, with the write that settles it", settles_fire_of_slot),
     ("S17: a run of a limited job begins with a permit below the limit", takes_permit),
     ("S17: the end of a run returns its permit", returns_permit),
     ("S23: a run of a limited group begins with a permit below the limit", takes_group_permit),
@@ -95,11 +98,11 @@ pub(crate) fn broken(decision: &Decision<'_>) -> Option<&'static str> {
 
 /// Returns the change of a record, if the view shows the record that it replaces.
 fn change<'a>(view: &'a JobView, step: &'a Step) -> Option<Change<'a>> {
-    let (item, after) = step.ledger()?;
-    let before = view.item(item).ledger.as_ref()?;
+    let (key, after) = step.ledger()?;
+    let before = view.item(key).ledger.as_ref()?;
     // A view that does not show the replaced record cannot judge the change.
     let replaces = step.expected() == Some(before.version);
-    replaces.then_some(Change { item, before: &before.value, after })
+    replaces.then_some(Change { key, before: &before.value, after })
 }
 
 fn token_rises(_: &Decision<'_>, change: &Change<'_>) -> bool {
@@ -115,13 +118,14 @@ fn claims_own_items(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let Some(run) = change.started().filter(|run| run.source != RunSource::Failover) else {
         return true;
     };
-    let guarded = decision.plan.steps.iter().any(|step| step.node == NodeKind::Owner(change.item));
-    run.holder == *decision.me && decision.view.item(change.item).is_of(decision.me) && guarded
+    let item = Slot::of(change.key).item;
+    let guarded = decision.plan.steps.iter().any(|step| step.node == NodeKind::Owner(item));
+    run.holder == *decision.me && decision.view.item(item).is_of(decision.me) && guarded
 }
 
 fn claims_no_pending_item(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let claimed = change.started().filter(|run| run.source != RunSource::Failover);
-    claimed.is_none() || !decision.view.is_pending(change.item)
+    claimed.is_none() || !decision.view.is_pending(Slot::of(change.key).item)
 }
 
 fn takes_over_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
@@ -129,17 +133,17 @@ fn takes_over_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     if taken_over.is_none() {
         return true;
     }
-    change.ended().is_none_or(|run| is_gone(decision, change.item, run))
+    change.ended().is_none_or(|run| is_gone(decision, change.key, run))
 }
 
 fn ends_own_or_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let Some(run) = change.ended() else { return true };
-    let here = decision.local.runs.get(change.item);
+    let here = decision.local.runs.get(change.key);
     let own = here.is_some_and(|here| here.holder == run.holder) || run.holder == *decision.me;
     // An older record was restored from outside: the run of this process is later than the one it
     // names.
     let restored = here.is_some_and(|here| here.token > Some(change.before.token));
-    own || restored || is_gone(decision, change.item, run)
+    own || restored || is_gone(decision, change.key, run)
 }
 
 fn is_gone(decision: &Decision<'_>, item: ShardingItem, run: &Run) -> bool {
@@ -217,7 +221,7 @@ fn takes_group_permit(decision: &Decision<'_>, change: &Change<'_>) -> bool {
 fn returns_group_permit(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let ended = change.ended().filter(|run| run.holder == *decision.me);
     let Some(permit) = ended.and_then(|run| run.group_permit.clone()) else { return true };
-    let here = decision.local.runs.get(change.item).and_then(|run| run.group_permit.as_ref());
+    let here = decision.local.runs.get(change.key).and_then(|run| run.group_permit.as_ref());
     let (kept, node) = (here != Some(&permit), permit.clone().into_node());
     kept || decision.plan.steps.iter().filter_map(Step::deleted).any(|deleted| *deleted == node)
 }
@@ -225,7 +229,7 @@ fn returns_group_permit(decision: &Decision<'_>, change: &Change<'_>) -> bool {
 fn returns_permit(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let ended = change.ended().filter(|run| run.holder == *decision.me);
     let Some(permit) = ended.and_then(|run| run.permit) else { return true };
-    let here = decision.local.runs.get(change.item).and_then(|run| run.permit);
+    let here = decision.local.runs.get(change.key).and_then(|run| run.permit);
     let deleted = || decision.plan.steps.iter().filter_map(Step::deleted);
     here != Some(permit) || deleted().any(|node| *node == NodeKind::Permit(permit))
 }
@@ -288,6 +292,23 @@ fn queues(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     }
 }
 
+/// A run begins in a further slot that the job has, for a fire that the same write settles in the
+/// record of the item: it was not settled before, or it was noted.
+fn settles_fire_of_slot(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let slot = Slot::of(change.key);
+    let claimed = change.started().filter(|run| run.source != RunSource::Failover);
+    let Some(run) = claimed.filter(|_| slot.number > 0) else { return true };
+    let allowed = decision.view.config().is_some_and(|config| slot.number < config.slots());
+    let settles = decision.plan.steps.iter().filter_map(|step| self::change(decision.view, step));
+    let mut of_item = settles.filter(|of| of.key == slot.item);
+    allowed
+        && run.is_scheduled()
+        && of_item.any(|Change { before, after, .. }| {
+            let is_new = !before.has_settled(run.fire) || before.has_noted(run.fire);
+            is_new && after.last_fire >= Some(run.fire) && !after.has_noted(run.fire)
+        })
+}
+
 fn leader_checks_term(decision: &Decision<'_>) -> bool {
     let plan = decision.plan;
     plan.authority != Authority::Leader || has_check(plan, |node| *node == NodeKind::Term)
@@ -330,9 +351,13 @@ fn calls_once(decision: &Decision<'_>) -> bool {
 /// record.
 fn moves_idle_items(decision: &Decision<'_>) -> bool {
     let plan = decision.plan;
-    plan.steps.iter().filter_map(Step::assigned).all(|item| {
-        let shown = decision.view.item(item).ledger.as_ref();
+    let is_idle = |key| {
+        let shown = decision.view.item(key).ledger.as_ref();
         let busy = shown.is_some_and(|ledger| ledger.value.is_busy());
-        !busy && plan.steps.iter().any(|guard| guard.node == NodeKind::Ledger(item))
+        !busy && plan.steps.iter().any(|guard| guard.node == NodeKind::Ledger(key))
+    };
+    plan.steps.iter().filter_map(Step::assigned).all(|item| {
+        let further = decision.view.further_slots_of(item).map(|(key, _)| key);
+        [item].into_iter().chain(further).all(is_idle)
     })
 }

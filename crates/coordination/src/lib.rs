@@ -64,6 +64,7 @@ pub use protocol::request_parameter::{
 pub use protocol::server_state::ServerState;
 pub use protocol::server_ttl::{DEFAULT_SERVER_TTL_SECONDS, MIN_SERVER_TTL_SECONDS, ServerTtl};
 pub use protocol::shortened::{MAX_SHOWN_BYTES, shortened};
+pub use protocol::slot::{MAX_SLOTS, Slot};
 pub use protocol::start_rate::{
     MAX_START_PERIOD_SECONDS, MAX_STARTS_IN_PERIOD, StartLog, StartRate,
 };

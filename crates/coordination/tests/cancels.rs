@@ -158,7 +158,10 @@ fn release_conflicts_with_request_that_came_first() {
     // The run is cut short, and its hand-over has not reached the registry.
     let outcome = Outcome::Interrupted;
     let ended = ShardingItem::new(item);
-    cluster.send_event(holder, Event::ItemFinished { item: ended, token, outcome, reason: None });
+    cluster.send_event(
+        holder,
+        Event::ItemFinished { item: ended, slot: 0, token, outcome, reason: None },
+    );
     let hand_over = cluster.hold_all_commits();
     cluster.request_cancel(item, "wrong month");
     cluster.requeue(hand_over);

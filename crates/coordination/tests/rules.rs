@@ -67,7 +67,7 @@ fn end_of_former_run_does_not_complete_current_run() {
     cluster.run_for(A_WHILE);
     let (item, outcome) = (ShardingItem::new(0), Outcome::Succeeded);
     let token = FencingToken(1);
-    cluster.send_event(FIRST, Event::ItemFinished { item, token, outcome, reason: None });
+    cluster.send_event(FIRST, Event::ItemFinished { item, slot: 0, token, outcome, reason: None });
     cluster.run_for(A_WHILE);
     let running = cluster.ledger(item).running().is_some();
     assert!(running, "the current run is completed\n{}", cluster.trace());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use coordination::{
-    CancelRequest, FencingToken, JobConfig, JobName, Layout, OperatorStep, decode_ledger,
+    CancelRequest, FencingToken, JobConfig, JobName, Layout, OperatorStep, Slot, decode_ledger,
 };
 use reg_center::{NodePath, TxnOutcome};
 use sharding::ShardingItem;
@@ -136,56 +136,64 @@ impl Canceller {
         synced.map_err(|source| self.failed("cancelling runs".to_owned(), source))?;
         let mut cancelled = BTreeSet::new();
         for item in items {
-            if self.cancel(item).await? {
+            let (mut any, further_slots) = self.cancel(item).await?;
+            for number in 1..=further_slots {
+                any |= self.cancel(Slot { item, number }.key()).await?.0;
+            }
+            if any {
                 cancelled.insert(item);
             }
         }
         Ok(cancelled)
     }
 
-    /// Writes a request for the present run of the item. Returns false if it has none.
-    async fn cancel(&self, item: ShardingItem) -> Result<bool> {
-        let path = self.layout.ledger_path(item);
+    /// Writes a request for the present run of an item, or of the slot with this key. Returns false
+    /// if it has none, and the number of further slots that the record names.
+    async fn cancel(&self, key: ShardingItem) -> Result<(bool, u32)> {
+        let (slot, path) = (Slot::of(key), self.layout.ledger_path(key));
         // A later attempt must not cancel the next run.
         let mut run = None;
         for _ in 0..MAX_TRIES {
-            let Some((ledger, version)) = self.read(item, &path).await? else { return Ok(false) };
+            let Some((ledger, version)) = self.read(slot, &path).await? else {
+                return Ok((false, 0));
+            };
+            let further = ledger.further_slots;
             if !ledger.is_busy() || *run.get_or_insert(ledger.token) != ledger.token {
-                return Ok(false);
+                return Ok((false, further));
             }
             if ledger.cancels().is_some() {
-                return Ok(true);
+                return Ok((true, further));
             }
             let at_ms = self.seams.clock.wall().as_millisecond();
             let request = CancelRequest::new(ledger.token, &self.by, &self.why, at_ms);
             let Some(next) = request.and_then(|request| ledger.with_cancel_request(request)) else {
-                return Ok(false);
+                return Ok((false, further));
             };
-            let step = OperatorStep::RequestCancel { item, ledger: Box::new(next), version };
+            let step = OperatorStep::RequestCancel { item: key, ledger: Box::new(next), version };
             let txn = self.layout.change(&[step]).labelled("cancel");
             match self.seams.registry.commit(txn).await {
-                Ok(TxnOutcome::Committed(_)) => return Ok(true),
+                Ok(TxnOutcome::Committed(_)) => return Ok((true, further)),
                 // The next read shows what has changed, or whether the request was written.
                 Ok(TxnOutcome::Conflict(_)) => {}
                 Err(error) if error.is_unknown() => {}
-                Err(source) => return Err(self.failed(format!("cancelling item {item}"), source)),
+                Err(source) => return Err(self.failed(format!("cancelling item {slot}"), source)),
             }
         }
-        Err(self.refused(format!("the record of item {item} has changed {MAX_TRIES} times")))
+        Err(self.refused(format!("the record of item {slot} has changed {MAX_TRIES} times")))
     }
 
     async fn read(
         &self,
-        item: ShardingItem,
+        slot: Slot,
         path: &NodePath,
     ) -> Result<Option<(coordination::Ledger, reg_center::Version)>> {
         let node = self.seams.registry.read(path).await;
         let node = node
-            .map_err(|source| self.failed(format!("reading the record of item {item}"), source))?;
+            .map_err(|source| self.failed(format!("reading the record of item {slot}"), source))?;
         let Some(node) = node else { return Ok(None) };
         let ledger = decode_ledger(&node.data);
         let ledger =
-            ledger.map_err(|error| self.refused(format!("the record of item {item}: {error}")))?;
+            ledger.map_err(|error| self.refused(format!("the record of item {slot}: {error}")))?;
         Ok(Some((ledger, node.stat.version)))
     }
 

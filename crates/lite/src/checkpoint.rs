@@ -117,7 +117,7 @@ impl Checkpoint {
         }
         let written = self.node.write(Bytes::from(data.into()));
         let lost = |_| CheckpointError::Record {
-            item: self.node.run.item,
+            item: self.node.run.slot.item,
             reason: "the runtime is shutting down".to_owned(),
         };
         written.await.map_err(lost)?

@@ -95,6 +95,16 @@ impl ShardingContext {
         self.start().item
     }
 
+    /// Returns the number of the slot of the item in which the run runs: 0, and from 1 for runs
+    /// beside it in a job with `overlap = parallel n`.
+    ///
+    /// Runs of an item at the same time have different slots. Tokens, checkpoints and progress
+    /// belong to the slot.
+    #[must_use]
+    pub fn slot(&self) -> u32 {
+        self.start().slot
+    }
+
     /// Returns the parameter of this item from the configuration, as in `0=Beijing,1=Shanghai`.
     #[must_use]
     pub fn parameter(&self) -> Option<&str> {
@@ -210,7 +220,7 @@ impl ShardingContext {
     /// [`monitor_execution`](crate::JobBuilder::monitor_execution).
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint::new(self.node(&NodeKind::Checkpoint(self.item()), "checkpoint"))
+        Checkpoint::new(self.node(&NodeKind::Checkpoint(self.start().slot().key()), "checkpoint"))
     }
 
     /// Reports how far the run has come, for operators: the number of finished steps, the number of
@@ -270,7 +280,7 @@ impl ShardingContext {
     /// Returns the writer of the reports.
     pub(crate) fn progress_writer(&self, cancellation: &Cancellation) -> ProgressWriter {
         ProgressWriter {
-            node: Arc::new(self.node(&NodeKind::Progress(self.item()), "progress")),
+            node: Arc::new(self.node(&NodeKind::Progress(self.start().slot().key()), "progress")),
             reports: self.run.progress.subscribe(),
             abandon: cancellation.abandon.clone(),
         }
@@ -278,8 +288,8 @@ impl ShardingContext {
 
     fn node(&self, kind: &NodeKind, label: &'static str) -> RunNode {
         let layout = Layout::new(self.job_name());
-        let StartItem { item, holder, token, .. } = self.start();
-        let run = RunWriter { item: *item, holder: holder.clone(), token: *token };
+        let StartItem { holder, token, .. } = self.start();
+        let run = RunWriter { slot: self.start().slot(), holder: holder.clone(), token: *token };
         RunNode { seams: self.run.seams.clone(), node: layout.path(kind), layout, run, label }
     }
 

@@ -35,6 +35,7 @@ pub(crate) type RunNumber = u64;
 pub(crate) struct FinishedRun {
     pub(crate) number: RunNumber,
     pub(crate) item: ShardingItem,
+    pub(crate) slot: u32,
     pub(crate) token: FencingToken,
     pub(crate) outcome: Outcome,
     /// Text of the error or panic, if the run failed.
@@ -47,6 +48,7 @@ pub(crate) struct FinishedRun {
 #[derive(Debug)]
 pub(crate) struct RunningItem {
     pub(crate) item: ShardingItem,
+    pub(crate) slot: u32,
     pub(crate) token: FencingToken,
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,
@@ -106,7 +108,7 @@ impl Executor {
         let number = self.next;
         self.next += 1;
         let cancellation = Cancellation::default();
-        let StartItem { item, token, fire, source, .. } = start;
+        let StartItem { item, slot, token, fire, source, .. } = start;
         let holder = start.holder.clone();
         let updates = RunUpdates::at_start(Arc::clone(&start.config));
         let (clock, limit) = (&self.seams.clock, self.rules.output_bytes);
@@ -117,6 +119,7 @@ impl Executor {
         let span = item_span(job_span, &context);
         let running = RunningItem {
             item,
+            slot,
             token,
             fire,
             source,
@@ -129,7 +132,8 @@ impl Executor {
         };
         let waited = running.waited.clone();
         let (outcome, details) = (Outcome::Interrupted, EndDetails::default());
-        let finished = Box::new(FinishedRun { number, item, token, outcome, cause: None, details });
+        let finished =
+            Box::new(FinishedRun { number, item, slot, token, outcome, cause: None, details });
         let report = Report {
             finished,
             cancellation: cancellation.clone(),
@@ -189,7 +193,8 @@ impl Executor {
     /// Asks one run to end, and drops its future after the grace.
     pub(crate) fn cancel(&self, cancel: &CancelItem) {
         let runs = self.running.values();
-        for run in runs.filter(|run| (run.item, run.token) == (cancel.item, cancel.token)) {
+        let key = (cancel.item, cancel.slot, cancel.token);
+        for run in runs.filter(|run| (run.item, run.slot, run.token) == key) {
             let (by, why) = (cancel.request.by(), cancel.request.why());
             run.span.in_scope(|| tracing::warn!(by, why, grace = ?self.rules.grace, "cancelling"));
             run.cancellation.request(Arc::clone(&cancel.request));
@@ -259,6 +264,7 @@ fn item_span(job_span: &Span, context: &ShardingContext) -> Span {
         job = %context.job_name(),
         instance = %context.instance(),
         item = context.item().index(),
+        slot = (context.slot() > 0).then(|| context.slot()),
         fire_time = %context.fire_time(),
         source = %context.source(),
         token = context.fencing_token(),

@@ -27,7 +27,7 @@ pub(crate) struct RunNode {
 
 impl RunNode {
     fn failed(&self, source: reg_center::Error) -> CheckpointError {
-        CheckpointError::Registry { item: self.run.item, source }
+        CheckpointError::Registry { item: self.run.slot.item, source }
     }
 
     /// Waits until reads show all earlier writes of other instances.
@@ -49,8 +49,8 @@ impl RunNode {
     }
 
     async fn write_to_end(self: Arc<Self>, data: Bytes) -> Result<(), CheckpointError> {
-        let (registry, item) = (&self.seams.registry, self.run.item);
-        let record = self.layout.ledger_path(item);
+        let (registry, item) = (&self.seams.registry, self.run.slot.item);
+        let record = self.layout.ledger_path(self.run.slot.key());
         for _ in 0..MAX_TRIES {
             let held = registry.read(&record).await.map_err(|source| self.failed(source))?;
             let exists = self.read().await?.is_some();
@@ -68,7 +68,7 @@ impl RunNode {
     }
 
     fn refused(&self, error: RunWriteError) -> CheckpointError {
-        let item = self.run.item;
+        let item = self.run.slot.item;
         let reason = match error {
             RunWriteError::NotHeld => {
                 return CheckpointError::Fenced { item, token: self.run.token.0 };

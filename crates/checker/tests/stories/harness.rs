@@ -171,7 +171,8 @@ fn unclaimed(change: fn(&mut serde_json::Value)) -> checker::Report {
     story.configure(change).at(0.1).join("a").lead("a").at(2.0);
     story.configure(|c| c["monitorExecution"] = json!(true));
     story.write("operator", "/j/config", Some("{")).at(10.0);
-    let run = checker::history::RunId { job: "j".into(), item: 0, fire: fire(1), token: 0 };
+    let run =
+        checker::history::RunId { job: "j".into(), item: 0, slot: 0, fire: fire(1), token: 0 };
     let (ev, source) = (checker::history::ExecEvent::Start, "NORMAL".to_owned());
     story.says("a", Fact::Exec { ev, run, source, cfg: 3, result: None });
     story.judge()
@@ -191,7 +192,8 @@ fn job_without_monitoring_is_reported_as_not_judged() {
     let mut story = Story::job(2);
     story.configure(|c| (c["monitorExecution"], c["failover"]) = (json!(false), json!(false)));
     story.at(0.1).join("a").lead("a").at(10.0);
-    let run = checker::history::RunId { job: "j".into(), item: 0, fire: fire(1), token: 0 };
+    let run =
+        checker::history::RunId { job: "j".into(), item: 0, slot: 0, fire: fire(1), token: 0 };
     for (ev, result) in [
         (checker::history::ExecEvent::Start, None),
         (checker::history::ExecEvent::End, Some("ok".to_owned())),

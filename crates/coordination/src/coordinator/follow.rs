@@ -144,13 +144,15 @@ impl Coordinator {
 
     /// Returns true if a narrow watch can suffice.
     ///
-    /// Leading, catch-up, callbacks, the failover queue and Java instances need all items. Items of
+    /// Leading, catch-up, callbacks, the failover queue and Java instances need all items, and runs
+    /// in further slots are not among the nodes of a narrow watch. Items of
     /// a small or unmonitored job cause few changes, so a narrow watch would save nothing.
     fn can_watch_narrowly(&self, me: &InstanceId) -> bool {
         let view = &self.view;
         let is_large = |config: &JobConfig| {
             config.sharding_total_count >= self.settings.following.own_from
                 && config.catch_up.is_none()
+                && config.slots() == 1
                 && config.monitor_execution
         };
         let leads = || view.leader() == Some(me) || view.term_of(me).is_some();

@@ -13,7 +13,7 @@ use crate::runs::LocalRun;
 use crate::wire::NodeKind;
 use crate::{
     Command, DropReason, Event, FailureReason, FencingToken, FireTime, InterruptReason, JobEvent,
-    MissReason, Now, OnceStage, Outage, Outcome, RequestParameter,
+    MissReason, Now, OnceStage, Outage, Outcome, RequestParameter, Slot,
 };
 use crate::{server_of, shortened};
 
@@ -39,8 +39,9 @@ impl Coordinator {
             Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
             Event::OnceReturned { stage, token } => self.returned(stage, token),
             Event::Replied { ticket, reply } => self.replied(now, ticket, reply, out),
-            Event::ItemFinished { item, token, outcome, reason } => {
-                self.finish(item, token, (outcome, reason), out);
+            Event::ItemFinished { item, slot, token, outcome, reason } => {
+                let slot = Slot { item, number: slot };
+                self.finish(slot, token, (outcome, reason), out);
             }
             Event::Waits(waiting) => self.local.waiting = waiting,
             Event::Paused => self.local.paused = true,
@@ -160,7 +161,7 @@ impl Coordinator {
 
     /// Marks all items dirty whose record or local run may need an action.
     pub(super) fn mark_all_dirty(&mut self) {
-        self.dirty_items.extend(self.view.restless_items().map(|(item, _)| item));
+        self.dirty_items.extend(self.view.restless_slots().map(|(key, _)| key));
         self.dirty_items.extend(self.local.runs.items());
     }
 
@@ -249,22 +250,23 @@ impl Coordinator {
 
     fn finish(
         &mut self,
-        item: ShardingItem,
+        slot: Slot,
         token: FencingToken,
         (outcome, reason): (Outcome, Option<FailureReason>),
         out: &mut Vec<Command>,
     ) {
-        let run = self.local.runs.get(item).filter(|run| run.public_token() == token);
+        let (key, item) = (slot.key(), slot.item);
+        let run = self.local.runs.get(key).filter(|run| run.public_token() == token);
         let Some(&LocalRun { fire, source, token: claimed, .. }) = run else { return };
         let failure = if outcome == Outcome::Succeeded { None } else { reason };
-        self.local.runs.change(item, |run| {
+        self.local.runs.change(key, |run| {
             run.outcome = Some(outcome);
             run.failure = failure;
         });
-        self.dirty_items.insert(item);
+        self.dirty_items.insert(key);
         // A run without monitoring has no record that could show its end later.
         if claimed.is_none() {
-            self.local.runs.remove(item);
+            self.local.runs.remove(key);
             let settled = JobEvent::Settled { item, fire, source, token, outcome };
             out.push(Command::Emit(settled));
         }

@@ -6,7 +6,7 @@ use super::Coordinator;
 use crate::gap::MAX_GAPS;
 use crate::{
     Command, Duty, FencingToken, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger,
-    LedgerState, ManualRequest, MissReason, Outcome, Run, RunSource,
+    LedgerState, ManualRequest, MissReason, Outcome, Run, RunSource, Slot,
 };
 use reg_center::Version;
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,7 +105,7 @@ impl Coordinator {
         let is_begun = next.is_some() && next == self.me.as_ref();
         if is_begun || !self.local.runs.has(item) {
             out.push(Command::Emit(JobEvent::Orphaned {
-                item,
+                item: Slot::of(item).item,
                 fire: run.fire,
                 holder: run.holder.clone(),
                 failover: written.is_busy(),
@@ -129,6 +129,7 @@ impl Coordinator {
         if self.reported.cancelled.insert(item, token) != Some(token) {
             let EndedRun { holder, fire, source } = run;
             let (by, why) = (request.by().to_owned(), request.why().to_owned());
+            let item = Slot::of(item).item;
             let event = JobEvent::Cancelled { item, fire, source, holder, token, by, why };
             out.push(Command::Emit(event));
         }

@@ -13,7 +13,7 @@ use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
 use crate::view::item::ItemView;
 use crate::{
-    CancelItem, Command, Duty, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem,
+    CancelItem, Command, Duty, FencingToken, JobConfig, JobEvent, Ledger, Outcome, Slot, StartItem,
     Versioned,
 };
 
@@ -64,7 +64,7 @@ impl Coordinator {
     /// Returns true if no item outside of the dirty items needs an action.
     pub(super) fn clean_items_need_no_action(&self, me: &InstanceId) -> bool {
         let mut others =
-            self.view.restless_items().filter(|(item, _)| !self.dirty_items.contains(item));
+            self.view.restless_slots().filter(|(item, _)| !self.dirty_items.contains(item));
         let waits = |(item, shown): (_, &ItemView)| {
             let ledger = shown.ledger.as_ref().map(|ledger| &ledger.value);
             ledger.is_some_and(|ledger| self.needs_action(item, ledger, me))
@@ -162,7 +162,8 @@ impl Coordinator {
             let wanted = held.filter(|ledger| ledger.cancels().is_some());
             let Some(request) = wanted.and_then(|ledger| ledger.cancel.clone()) else { continue };
             self.local.runs.change(item, |run| run.cancelling = true);
-            out.push(Command::Cancel(CancelItem { item, token, request }));
+            let Slot { item, number: slot } = Slot::of(item);
+            out.push(Command::Cancel(CancelItem { item, slot, token, request }));
         }
     }
 
@@ -217,7 +218,7 @@ impl Coordinator {
                 self.local.claims.unstarted.remove(&item);
             }
             if begun {
-                let StartItem { fire, source, token, .. } = start;
+                let StartItem { item, fire, source, token, .. } = start;
                 out.push(Command::Emit(JobEvent::Claimed { item, fire, source, token }));
                 starts.push(start);
             }
@@ -245,13 +246,15 @@ impl Coordinator {
 
 /// Returns the command to start the run of a claim.
 fn start_item(
-    item: ShardingItem,
+    key: ShardingItem,
     claimed: &Ledger,
     config: &Versioned<Arc<JobConfig>>,
 ) -> Option<StartItem> {
     let run = claimed.running()?;
+    let Slot { item, number: slot } = Slot::of(key);
     Some(StartItem {
         item,
+        slot,
         token: claimed.token,
         fire: run.fire,
         source: run.source,
@@ -267,13 +270,14 @@ fn start_item(
 /// Returns the event for the end of a run: `Settled` if the record shows this end, or `Fenced` if
 /// another instance changed the record first.
 fn ending(
-    item: ShardingItem,
+    key: ShardingItem,
     run: &LocalRun,
     token: FencingToken,
     outcome: Outcome,
     ledger: Option<&Ledger>,
 ) -> JobEvent {
     let LocalRun { fire, source, .. } = *run;
+    let item = Slot::of(key).item;
     let Some(ledger) = ledger.filter(|ledger| ledger.token == token) else {
         return JobEvent::Fenced { item, token };
     };

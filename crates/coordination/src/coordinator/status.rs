@@ -2,7 +2,7 @@
 
 use super::Coordinator;
 use crate::local::Phase;
-use crate::{FencingToken, Now, ServerState, java};
+use crate::{FencingToken, Now, ServerState, Slot, java};
 use sharding::{InstanceId, ShardingItem};
 use std::time::Duration;
 
@@ -25,7 +25,8 @@ pub struct Status {
     pub leads: bool,
     /// The items that it owns, including pending items that will move to another instance.
     pub owned: Vec<ShardingItem>,
-    /// The items of its local runs with their tokens. A run stays until its end is recorded.
+    /// The items of its local runs with their tokens, an item once for each of its runs. A run stays
+    /// until its end is recorded.
     pub running: Vec<(ShardingItem, FencingToken)>,
     /// The condition that it waits for, if any.
     pub waiting_for: Option<&'static str>,
@@ -50,7 +51,12 @@ impl Coordinator {
             leader: self.view.leader().cloned(),
             leads: me.is_some_and(|me| self.view.term_of(me).is_some()),
             owned: me.map_or_else(Vec::new, |me| self.view.items_of(me).map(|(i, _)| i).collect()),
-            running: self.local.runs.iter().map(|(item, run)| (item, run.public_token())).collect(),
+            running: self
+                .local
+                .runs
+                .iter()
+                .map(|(key, run)| (Slot::of(key).item, run.public_token()))
+                .collect(),
             waiting_for: self.waiting.map(|(what, _)| what),
             waiting_since: self.waiting.map(|(_, since)| since),
             clock_differs_by: self.reported.clock_differs_by,

@@ -86,6 +86,7 @@ impl Coordinator {
         let (Some(config), Some(holder)) = (self.view.config_in_force(), &self.me) else { return };
         let start = |item| StartItem {
             item,
+            slot: 0,
             token: FencingToken::UNFENCED,
             fire,
             source,

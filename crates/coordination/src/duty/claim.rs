@@ -12,7 +12,7 @@ use crate::{Duty, FireTime, JobConfig, Ledger};
 /// Claims due and free items: for the scheduled fire first, then for manual requests.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.monitor_execution)?;
-    scheduled(cx, config).or_else(|| requested(cx, config))
+    scheduled(cx, config).or_else(|| add_slots(cx, config)).or_else(|| requested(cx, config))
 }
 
 /// Claims items for the due fire, which stays due until the next one: an item that gets this owner
@@ -42,7 +42,19 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         }
         ledger.claim(&by, due.at, follows)
     };
-    claim(cx, &format!("fire {} is due", due.at.0), cx.claimable_for(due.at), next)
+    let items = cx.in_free_slots(config, cx.claimable_for(due.at));
+    claim(cx, &format!("fire {} is due", due.at.0), items, next)
+}
+
+/// Gives items a further slot for the due fire if none of their slots is free, and the job allows
+/// more.
+fn add_slots(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
+    let due = cx.local.fires.due.as_ref().filter(|_| config.slots() > 1)?;
+    let waiting = cx.claimable_for(due.at);
+    let added = waiting.filter_map(|own| own.with_further_slot(cx, config));
+    let steps = cx.within_one_plan(added, |_| 0).flatten();
+    let plan = Plan::as_owner(Duty::Claim, cx, format!("fire {} meets busy slots", due.at.0))?;
+    plan.steps(steps).if_any()
 }
 
 /// Returns true if an item does not claim the due fire, because the earlier fires that it missed
@@ -75,7 +87,9 @@ fn requested(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         }
         own.ledger.drop_request()
     };
-    claim(cx, "a manual request waits", cx.claimable_with(Attention::Requested), next)
+    // The record of the item has the request, so that its run gets the first slot.
+    let items = cx.in_free_slots(config, cx.claimable_with(Attention::Requested));
+    claim(cx, "a manual request waits", items.filter(OwnItem::is_in_first_slot), next)
 }
 
 fn claim<'a>(

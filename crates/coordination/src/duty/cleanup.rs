@@ -21,7 +21,7 @@ pub(crate) fn stale_entries(
     may_unmark: impl Fn(ShardingItem, &ItemView) -> bool,
 ) -> Option<Plan> {
     let most = cx.settings.items_per_plan;
-    let queued = cx.view.items_with(Attention::Queued);
+    let queued = cx.view.slots_with(Attention::Queued);
     let stale = queued.filter(|(item, view)| may_dequeue(*item) && !is_orphan(view));
     // No record check: takeovers go by the record, so an entry that was queued after this view may
     // go too.

@@ -1,6 +1,7 @@
 //! Misfire: the owner notes fires that meet a busy item. One run stands for them once the item is
 //! free. In a job with `overlap = cancel` the note also requests the cancellation of the run. With
-//! `overlap = queue` each noted fire gets a run of its own.
+//! `overlap = queue` each noted fire gets a run of its own. With `overlap = parallel` an item is busy
+//! if all of its slots are.
 
 use super::Context;
 use super::claim::waits_for_next;
@@ -28,7 +29,7 @@ fn note(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let next = |own: &OwnItem<'_>| {
         let ledger = &own.ledger;
         match config.overlap {
-            None => ledger.note_misfire(fire, follows),
+            None | Some(Overlap::Parallel(_)) => ledger.note_misfire(fire, follows),
             // One write notes the fire and cancels the run, so that no failure comes in between.
             Some(Overlap::Cancel) => {
                 let noted = ledger.note_misfire(fire, follows)?;
@@ -42,7 +43,8 @@ fn note(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         }
     };
     let reason = format!("fire {} met busy items", fire.0);
-    change_items(Duty::Misfire, cx, &reason, cx.restless_accounted_items(fire), next)
+    let items = cx.in_free_slots(config, cx.restless_accounted_items(fire));
+    change_items(Duty::Misfire, cx, &reason, items, next)
 }
 
 /// Returns true if each fire that the item notes gets a run of its own. They come before the due
@@ -73,7 +75,7 @@ fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         }
         own.ledger.replay(&by, follows)
     };
-    let items = cx.claimable_with(Attention::Misfired);
+    let items = cx.in_free_slots(config, cx.claimable_with(Attention::Misfired));
     change_items(Duty::Misfire, cx, "noted misfires can run", items, next)
 }
 

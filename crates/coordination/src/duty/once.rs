@@ -119,11 +119,19 @@ fn reached(cx: &Context<'_>, config: &JobConfig, stage: OnceStage) -> Option<Fir
         let ledger = &cx.view.item(item).ledger.as_ref()?.value;
         match stage {
             OnceStage::Started => ledger.last_fire,
+            // A run in a further slot is for an earlier fire, so that it is unknown up to which
+            // fire all have ended.
+            OnceStage::Completed if runs_beside(cx, item) => None,
             OnceStage::Completed => completed(ledger),
         }
     });
     // An item without a known fire delays the callbacks: `None` is less than any fire.
     progress.min().flatten()
+}
+
+/// Returns true if a further slot of the item has a run.
+fn runs_beside(cx: &Context<'_>, item: ShardingItem) -> bool {
+    cx.view.further_slots_of(item).any(|(_, slot)| slot.is_busy())
 }
 
 /// Returns the last scheduled fire that the item has ended; `None` if that is unknown.

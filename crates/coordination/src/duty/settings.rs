@@ -11,7 +11,7 @@ use crate::gap::Lookup;
 pub(crate) const MAX_ITEMS_PER_PLAN: usize = 500;
 /// Maximum number of operations for one item. A second takeover in the dialect of 3.x needs them
 /// all: the record, the queue entry, two leftover marks and four new marks.
-const OPS_PER_ITEM: usize = 8;
+pub(super) const OPS_PER_ITEM: usize = 8;
 /// Maximum number of operations of a plan beside those of its items.
 const OPS_PER_PLAN: usize = 16;
 /// Size of one item in a plan, in bytes: six paths with the longest name of a job, and the record.

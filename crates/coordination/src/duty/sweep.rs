@@ -123,7 +123,7 @@ pub(crate) fn lost_runs<'a>(
     // Most holders are registered, so that few items have to be looked at.
     let unregistered = view.holders().filter(|(holder, _)| !view.is_registered(holder));
     let held = unregistered.flat_map(|(_, items)| items.iter().copied());
-    let orphans = view.items_with(Attention::Orphaned).map(|(item, _)| item);
+    let orphans = view.slots_with(Attention::Orphaned).map(|(item, _)| item);
     let items: BTreeSet<ShardingItem> = held.chain(orphans).collect();
     items.into_iter().filter_map(move |item| {
         let shown = view.item(item);

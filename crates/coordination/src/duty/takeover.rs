@@ -63,7 +63,7 @@ fn waiting<'a>(
     let can_be_taken = move |(item, view): &(ShardingItem, &ItemView)| {
         config.has_item(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
     };
-    let orphans = cx.view.items_with(Attention::Orphaned).filter(can_be_taken);
+    let orphans = cx.view.slots_with(Attention::Orphaned).filter(can_be_taken);
     let recorded = orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)));
     // The leader ends a run whose cancellation is requested.
     recorded.filter(|(_, _, ledger)| ledger.value.may_continue())
@@ -223,7 +223,7 @@ fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
     let mut loads: BTreeMap<_, _> =
         cx.view.instances().filter(able).map(|id| (id, Load::Idle)).collect();
     let runs =
-        cx.view.restless_items().filter_map(|(_, view)| view.ledger.as_ref()?.value.running());
+        cx.view.restless_slots().filter_map(|(_, view)| view.ledger.as_ref()?.value.running());
     for run in runs {
         if let Some(load) = loads.get_mut(&run.holder) {
             *load = (*load).max(Load::of(run.source));

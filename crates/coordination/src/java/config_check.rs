@@ -67,6 +67,7 @@ impl JobConfig {
             let ignored = match overlap {
                 Overlap::Cancel => "do not see requests to cancel",
                 Overlap::Queue(_) => "run the fires that met a run as one",
+                Overlap::Parallel(_) => "run an item once at a time",
             };
             let valid = format!("none: Java instances ({class}) {ignored}");
             return Err(InvalidConfig::new("overlap", overlap, valid));

@@ -11,7 +11,7 @@ use sharding::{InstanceId, ShardingItem};
 use crate::Duty;
 use crate::{
     CancelRequest, FencingToken, FireRange, FireTime, JobConfig, JobEvent, OnceStage,
-    RequestParameter, RunSource, Ticket,
+    RequestParameter, RunSource, Slot, Ticket,
 };
 
 /// A run that the driver shall start.
@@ -19,6 +19,8 @@ use crate::{
 pub struct StartItem {
     /// The item.
     pub item: ShardingItem,
+    /// Number of the slot that the run takes; 0 unless the job has `overlap = parallel n`.
+    pub slot: u32,
     /// Token that fences the effects of the run. [`FencingToken::UNFENCED`] if the job is not
     /// monitored: users see this token as the number 0 in the context of a run and in its records.
     pub token: FencingToken,
@@ -40,11 +42,21 @@ pub struct StartItem {
     pub config_version: Version,
 }
 
+impl StartItem {
+    /// Returns the slot that the run takes.
+    #[must_use]
+    pub fn slot(&self) -> Slot {
+        Slot { item: self.item, number: self.slot }
+    }
+}
+
 /// A run that the driver shall cancel, because its record has a request for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CancelItem {
     /// The item.
     pub item: ShardingItem,
+    /// Number of the slot of the run.
+    pub slot: u32,
     /// Token of the run.
     pub token: FencingToken,
     /// The request, with its author and its reason.
@@ -158,10 +170,11 @@ impl fmt::Display for Command {
             }
             Self::Start(items) => {
                 f.write_str("start")?;
-                items.iter().try_for_each(|i| write!(f, " {}#{}", i.item, i.token))
+                items.iter().try_for_each(|run| write!(f, " {}#{}", run.slot(), run.token))
             }
-            Self::Cancel(CancelItem { item, token, request }) => {
-                write!(f, "cancel {item}#{token} for {}: {}", request.by(), request.why())
+            Self::Cancel(CancelItem { item, slot, token, request }) => {
+                let slot = Slot { item: *item, number: *slot };
+                write!(f, "cancel {slot}#{token} for {}: {}", request.by(), request.why())
             }
             Self::CallOnce { stage, fire, token } => {
                 write!(f, "call once {stage} for {fire}, token {token}")

@@ -6,7 +6,7 @@ use reg_center::{Change, Conflict, Node, Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::{
-    FailureReason, FencingToken, FireTime, OnceStage, Outcome, RequestParameter, WaitingRuns,
+    FailureReason, FencingToken, FireTime, OnceStage, Outcome, RequestParameter, Slot, WaitingRuns,
 };
 
 /// Number of a commit of a coordinator. The reply repeats it, so that the reply finds its plan.
@@ -103,6 +103,8 @@ pub enum Event {
     ItemFinished {
         /// The item.
         item: ShardingItem,
+        /// Number of the slot of the run.
+        slot: u32,
         /// Token of the run.
         token: FencingToken,
         /// Outcome of the run; [`Outcome::Interrupted`] or [`Outcome::Cancelled`] if it was cut
@@ -185,8 +187,9 @@ impl fmt::Display for Event {
                 write!(f, "once {stage} returned, token {token}")
             }
             Self::Replied { ticket, reply } => write!(f, "commit {}: {reply:?}", ticket.0),
-            Self::ItemFinished { item, token, outcome, .. } => {
-                write!(f, "item {item} (token {token}) {outcome}")
+            Self::ItemFinished { item, slot, token, outcome, .. } => {
+                let slot = Slot { item: *item, number: *slot };
+                write!(f, "item {slot} (token {token}) {outcome}")
             }
             Self::Registry(changes) => {
                 let mut changes = changes.iter();

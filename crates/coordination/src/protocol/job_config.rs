@@ -6,7 +6,9 @@ use std::time::Duration;
 use sharding::{InvalidPlacement, Placement, PlacementRules, ShardingItem, ShardingStrategy};
 
 use crate::JavaSettings;
-use crate::{FireTime, GroupName, JobName, Now, Overlap, ServerTtl, StartRate, shortened};
+use crate::{
+    Dialect, FireTime, GroupName, JobName, Now, Overlap, ServerTtl, Slot, StartRate, shortened,
+};
 
 /// Maximum number of items of a job.
 pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
@@ -35,7 +37,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `job_parameter` | empty | parameter of every run |
 /// | `failover` | false | orphaned runs are taken over; needs `monitor_execution` |
 /// | `misfire` | true | fires that met the busy item are run once afterwards |
-/// | `overlap` | `None` | fires cancel the unfinished run that they meet, or queue behind it |
+/// | `overlap` | `None` | fires cancel the unfinished run that they meet, queue behind it, or run beside it |
 /// | `monitor_execution` | true | runs are claimed and recorded in the registry |
 /// | `max_time_diff` | default, 60 s | clock difference beyond which fires are missed |
 /// | `reconcile_interval_minutes` | 10 | interval of reads that check the view; 0 is never |
@@ -323,9 +325,9 @@ impl JobConfig {
         self
     }
 
-    /// Returns true if the job has the item now.
-    pub(crate) fn has_item(&self, item: ShardingItem) -> bool {
-        item.index() < self.sharding_total_count
+    /// Returns true if the job has the item now, or the item of the slot with this key.
+    pub(crate) fn has_item(&self, key: ShardingItem) -> bool {
+        Slot::of(key).item.index() < self.sharding_total_count
     }
 
     /// Returns true if orphaned runs are taken over.
@@ -554,7 +556,16 @@ impl JobConfig {
     pub fn queue_limit(&self) -> Option<u32> {
         match self.overlap {
             Some(Overlap::Queue(max)) => Some(max),
-            Some(Overlap::Cancel) | None => None,
+            Some(Overlap::Cancel | Overlap::Parallel(_)) | None => None,
+        }
+    }
+
+    /// Returns the maximum number of runs of an item at the same time.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        match self.overlap {
+            Some(Overlap::Parallel(max)) => max,
+            Some(Overlap::Cancel | Overlap::Queue(_)) | None => 1,
         }
     }
 
@@ -570,6 +581,11 @@ impl JobConfig {
         } else if self.catch_up.is_some() {
             "none, or no catch_up: a job with catch_up notes no fires, and runs each of them by \
              itself"
+        } else if self.slots().saturating_mul(self.sharding_total_count) > MAX_SHARDING_TOTAL_COUNT
+        {
+            "none, or at most 100000 runs at the same time: items times runs of an item"
+        } else if self.slots() > 1 && self.java.dialect() == Dialect::V3 {
+            "none, or a job in the dialect of 2.1.5: the nodes of 3.x show one run of an item"
         } else {
             return Ok(());
         };

@@ -28,6 +28,7 @@ pub(crate) mod run_request;
 pub(crate) mod server_state;
 pub(crate) mod server_ttl;
 pub(crate) mod shortened;
+pub(crate) mod slot;
 pub(crate) mod start_rate;
 pub(crate) mod template;
 pub(crate) mod trigger_record;

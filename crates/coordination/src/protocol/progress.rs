@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use sharding::{InstanceId, ShardingItem};
+use sharding::InstanceId;
 
-use crate::{FencingToken, Ledger};
+use crate::{FencingToken, Ledger, Slot};
 
 /// Maximum length of a progress message, in bytes of UTF-8.
 pub const MAX_PROGRESS_MESSAGE_BYTES: usize = 256;
@@ -150,8 +150,8 @@ impl ProgressRecord {
 /// A run that writes nodes of its item: the checkpoint and the progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunWriter {
-    /// The item.
-    pub item: ShardingItem,
+    /// The slot of the run.
+    pub slot: Slot,
     /// The instance that holds the run.
     pub holder: InstanceId,
     /// The fencing token of the run.
@@ -159,7 +159,7 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Returns true if the item's record shows that this run holds the item.
+    /// Returns true if the record of the slot shows this run.
     pub(crate) fn holds(&self, record: &Ledger) -> bool {
         record.is_held(&self.holder, self.token)
     }

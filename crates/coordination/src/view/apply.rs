@@ -4,6 +4,7 @@ use reg_center::{Change, Node};
 use sharding::{InstanceId, ShardingItem};
 
 use super::config::{ConfigStamp, ConfigView};
+use super::item::ItemView;
 use super::marks::{MarkHolder, RunningMark};
 use super::members::ServerView;
 use super::permits::PermitView;
@@ -11,7 +12,7 @@ use super::{Anomaly, JobView};
 use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;
 use crate::wire::{self, NodeKind, RecordError};
-use crate::{ConfigError, FireTime, JobConfig, ServerIp, ServerState, Versioned};
+use crate::{ConfigError, FireTime, JobConfig, ServerIp, ServerState, Slot, Versioned};
 
 impl JobView {
     /// Applies a change of the feed. Invalid data of a node replaces its former value, and is
@@ -140,20 +141,20 @@ impl JobView {
             NodeKind::Owner(item) => return self.put_owner(item, node),
             NodeKind::Ledger(item) => return self.put_ledger(item, node),
             NodeKind::Running(item) => {
-                self.items.change(item, |view| view.marks.running = Some(running_mark(node)));
+                self.change(item, |view| view.marks.running = Some(running_mark(node)));
             }
-            NodeKind::Alive(item) => self.items.change(item, |view| {
+            NodeKind::Alive(item) => self.change(item, |view| {
                 (view.marks.alive, view.marks.alive_session) = (true, node.stat.owner);
             }),
             NodeKind::Failovering(item) => {
-                self.items.change(item, |view| view.marks.failovering = Some(instance_in(node).0));
+                self.change(item, |view| view.marks.failovering = Some(instance_in(node).0));
             }
-            NodeKind::Misfire(item) => self.items.change(item, |view| view.misfire = true),
+            NodeKind::Misfire(item) => self.change(item, |view| view.misfire = true),
             NodeKind::Failover(item) => {
-                self.items.change(item, |view| view.marks.failover = Some(instance_in(node).0));
+                self.change(item, |view| view.marks.failover = Some(instance_in(node).0));
             }
-            NodeKind::QueuedItem(item) => self.items.change(item, |view| view.queued = true),
-            NodeKind::ItemDisabled(item) => self.items.change(item, |view| view.disabled = true),
+            NodeKind::QueuedItem(item) => self.change(item, |view| view.queued = true),
+            NodeKind::ItemDisabled(item) => self.change(item, |view| view.disabled = true),
             NodeKind::Latch(..)
             | NodeKind::Necessary
             | NodeKind::Processing
@@ -169,6 +170,13 @@ impl JobView {
             | NodeKind::Template => {}
         }
         Ok(())
+    }
+
+    /// Changes an item or a further slot.
+    fn change(&mut self, key: ShardingItem, change: impl FnOnce(&mut ItemView)) {
+        let further = Slot::is_further(key);
+        let all = if further { &mut self.further_slots } else { &mut self.items };
+        all.change(key, change);
     }
 
     fn put_config(&mut self, node: &Node) {
@@ -275,13 +283,13 @@ impl JobView {
     fn put_owner(&mut self, item: ShardingItem, node: &Node) -> Result<(), String> {
         let (text, fault) = named_in(node);
         let owner = Versioned { value: self.items.owner_named(text), version: node.stat.version };
-        self.items.change(item, |view| view.owner = Some(owner));
+        self.change(item, |view| view.owner = Some(owner));
         fault
     }
 
     fn put_ledger(&mut self, item: ShardingItem, node: &Node) -> Result<(), String> {
         let (read, fault) = readable(wire::decode_ledger(&node.data));
-        self.items.change(item, |view| {
+        self.change(item, |view| {
             view.unreadable = read.is_none();
             view.ledger = read.map(|value| Versioned { value, version: node.stat.version });
         });
@@ -327,21 +335,19 @@ impl JobView {
             NodeKind::Assignment => {
                 (self.assignment, self.newer.assignment) = (None, false);
             }
-            NodeKind::Owner(item) => self.items.change(item, |view| view.owner = None),
+            NodeKind::Owner(item) => self.change(item, |view| view.owner = None),
             NodeKind::Ledger(item) => {
-                self.items.change(item, |view| (view.ledger, view.unreadable) = (None, false));
+                self.change(item, |view| (view.ledger, view.unreadable) = (None, false));
             }
-            NodeKind::Running(item) => self.items.change(item, |view| view.marks.running = None),
-            NodeKind::Alive(item) => self.items.change(item, |view| {
+            NodeKind::Running(item) => self.change(item, |view| view.marks.running = None),
+            NodeKind::Alive(item) => self.change(item, |view| {
                 (view.marks.alive, view.marks.alive_session) = (false, None);
             }),
-            NodeKind::Failovering(item) => {
-                self.items.change(item, |view| view.marks.failovering = None)
-            }
-            NodeKind::Misfire(item) => self.items.change(item, |view| view.misfire = false),
-            NodeKind::Failover(item) => self.items.change(item, |view| view.marks.failover = None),
-            NodeKind::QueuedItem(item) => self.items.change(item, |view| view.queued = false),
-            NodeKind::ItemDisabled(item) => self.items.change(item, |view| view.disabled = false),
+            NodeKind::Failovering(item) => self.change(item, |view| view.marks.failovering = None),
+            NodeKind::Misfire(item) => self.change(item, |view| view.misfire = false),
+            NodeKind::Failover(item) => self.change(item, |view| view.marks.failover = None),
+            NodeKind::QueuedItem(item) => self.change(item, |view| view.queued = false),
+            NodeKind::ItemDisabled(item) => self.change(item, |view| view.disabled = false),
             NodeKind::Latch(..)
             | NodeKind::Necessary
             | NodeKind::Processing

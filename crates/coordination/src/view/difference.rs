@@ -174,6 +174,7 @@ impl JobView {
             resharding_requests: _,
             assignment: _,
             items: _,
+            further_slots: _,
             java: _,
             // Not nodes, or parts of nodes that are compared.
             layout: _,
@@ -218,9 +219,12 @@ impl JobView {
         found.compare(&NodeKind::Request, requests[0], requests[1]);
         let assignments = [before, after].map(|view| view.assignment.as_ref());
         found.compare(&NodeKind::Assignment, assignments[0], assignments[1]);
-        let items: BTreeSet<_> =
-            before.items().chain(after.items()).map(|(item, _)| item).collect();
-        for item in items {
+        let keys_of = |view: &JobView| -> Vec<ShardingItem> {
+            let further = view.further_slots().map(|(slot, _)| slot.key());
+            view.items().map(|(item, _)| item).chain(further).collect()
+        };
+        let keys: BTreeSet<_> = keys_of(before).into_iter().chain(keys_of(after)).collect();
+        for item in keys {
             found.compare_items(item, before.item(item), after.item(item));
         }
         found.compare_peer_nodes(before, after);

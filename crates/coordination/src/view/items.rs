@@ -195,11 +195,6 @@ impl Items {
         items.filter_map(|(_, item)| Some((*item, self.get(*item)?)))
     }
 
-    /// Returns true if an item needs this attention.
-    pub(crate) fn any_with(&self, reason: Attention) -> bool {
-        self.with(reason).next().is_some()
-    }
-
     /// Returns the items of an owner, in ascending order.
     pub(crate) fn of(&self, owner: &InstanceId) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         let items = self.by_owner.0.get(owner).into_iter().flatten();
@@ -452,8 +447,6 @@ mod tests {
                 for reason in Attention::ALL {
                     let having = || all().filter(|(_, view)| view.has(reason));
                     prop_assert!(items.with(reason).eq(having()), "{reason:?}");
-                    let is_needed = having().next().is_some();
-                    prop_assert_eq!(items.any_with(reason), is_needed, "{:?}", reason);
                 }
                 prop_assert_eq!(items.len(), plain.len());
                 prop_assert_eq!(items.last(), plain.keys().last().copied());

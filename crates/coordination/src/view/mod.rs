@@ -95,6 +95,8 @@ pub struct JobView {
     resharding_requests: Option<Version>,
     assignment: Option<Versioned<AssignmentRecord>>,
     items: Items,
+    /// The further slots of the items, each by its key.
+    further_slots: Items,
     newer: NewerRecords,
     pub(crate) java: JavaNodes,
     revision: Revision,
@@ -147,6 +149,7 @@ impl JobView {
             resharding_requests: None,
             assignment: None,
             items: Items::default(),
+            further_slots: Items::default(),
             newer: NewerRecords::default(),
             java: JavaNodes::default(),
             revision: Revision::default(),

@@ -10,13 +10,47 @@ use super::JobView;
 use super::config::ConfigState;
 use super::item::{Attention, ItemView};
 use crate::wire::NodeKind;
-use crate::{FireTime, JobConfig, Versioned};
+use crate::{FireTime, JobConfig, Slot, Versioned};
 
 impl JobView {
-    /// Returns the view of an item. It is empty for an unknown item.
+    /// Returns the view of an item, or of the slot with this key. It is empty for an unknown one.
     #[must_use]
-    pub fn item(&self, item: ShardingItem) -> &ItemView {
-        self.items.get(item).unwrap_or(ItemView::NOTHING)
+    pub fn item(&self, key: ShardingItem) -> &ItemView {
+        let all = if Slot::is_further(key) { &self.further_slots } else { &self.items };
+        all.get(key).unwrap_or(ItemView::NOTHING)
+    }
+
+    /// Returns the known slots beside the first ones of the items, each with its number, record and
+    /// marks. Their keys are in ascending order.
+    pub fn further_slots(&self) -> impl Iterator<Item = (Slot, &ItemView)> {
+        let all = self.further_slots.from(ShardingItem::new(0));
+        all.map(|(key, view)| (Slot::of(key), view))
+    }
+
+    /// Returns the view of each slot that the record of an item names beside the first one, with
+    /// its key. A slot that the view does not show is empty.
+    pub(crate) fn further_slots_of(
+        &self,
+        item: ShardingItem,
+    ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        let ledger = self.item(item).ledger.as_ref();
+        let last = ledger.map_or(0, |ledger| ledger.value.further_slots);
+        let keys = (1..=last).map(move |number| Slot { item, number }.key());
+        keys.map(|key| (key, self.item(key)))
+    }
+
+    /// Returns the slots that are not at rest: the items of which a slot is the first one, in
+    /// ascending order, then all further slots.
+    pub(crate) fn restless_slots(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.items.restless().chain(self.further_slots.from(ShardingItem::new(0)))
+    }
+
+    /// Returns the slots that need this attention, first slots before further ones.
+    pub(crate) fn slots_with(
+        &self,
+        attention: Attention,
+    ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        self.items.with(attention).chain(self.further_slots.with(attention))
     }
 
     /// Returns the known items, in ascending order.
@@ -40,14 +74,15 @@ impl JobView {
         self.items.with(attention)
     }
 
-    /// Returns true if an item needs this attention.
+    /// Returns true if a slot needs this attention.
     pub(crate) fn any_with(&self, attention: Attention) -> bool {
-        self.items.any_with(attention)
+        self.slots_with(attention).next().is_some()
     }
 
-    /// Returns the holders of runs by the records, with the items that they run.
+    /// Returns the holders of runs by the records, with the slots that they run. A holder can come
+    /// twice.
     pub(crate) fn holders(&self) -> impl Iterator<Item = (&InstanceId, &BTreeSet<ShardingItem>)> {
-        self.items.holders()
+        self.items.holders().chain(self.further_slots.holders())
     }
 
     /// Returns the items that have not settled this fire by their records, in ascending order. An
@@ -65,6 +100,17 @@ impl JobView {
         fire: FireTime,
     ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         self.items.restless_unsettled(fire)
+    }
+
+    /// Returns the items at rest that have not settled this fire and have a run in a further slot.
+    pub(crate) fn resting_unsettled_items_with_runs(
+        &self,
+        fire: FireTime,
+    ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+        let running = self.further_slots().filter(|(_, view)| view.is_busy());
+        let items: BTreeSet<_> = running.map(|(slot, _)| slot.item).collect();
+        let known = items.into_iter().filter_map(|item| Some((item, self.items.get(item)?)));
+        known.filter(move |(_, view)| view.is_at_rest() && view.settled_until() < Some(fire))
     }
 
     /// Returns true if the known items are those of a job with this number of items.
@@ -273,6 +319,10 @@ impl fmt::Display for JobView {
             let leads = if self.leader() == Some(id) { ", leads" } else { "" };
             let state = if self.is_available(id) { "" } else { ", not available" };
             writeln!(f, "instance {id}{leads}{state}")?;
+        }
+        for (slot, view) in self.further_slots() {
+            let ledger = view.ledger.as_ref().map_or("no record".into(), |l| l.value.summary());
+            writeln!(f, "slot {slot}: {ledger}")?;
         }
         for (item, view) in self.items() {
             let owner = view.owner.as_ref().map_or("no owner", |owner| owner.value.as_str());

@@ -91,7 +91,8 @@ impl Layout {
         self.path(&NodeKind::SystemTime)
     }
 
-    /// Returns the node of an item's checkpoint, in the format of the job's code.
+    /// Returns the node of the checkpoint of an item, or of the slot with this key, in the format of
+    /// the job's code.
     ///
     /// [`write_of_run`](Self::write_of_run) has the transaction that writes it.
     #[must_use]
@@ -99,14 +100,15 @@ impl Layout {
         self.path(&NodeKind::Checkpoint(item))
     }
 
-    /// Returns the node of an item's progress, which [`decode_progress`](crate::decode_progress)
-    /// reads.
+    /// Returns the node of the progress of an item, or of the slot with this key, which
+    /// [`decode_progress`](crate::decode_progress) reads.
     #[must_use]
     pub fn progress_path(&self, item: ShardingItem) -> NodePath {
         self.path(&NodeKind::Progress(item))
     }
 
-    /// Returns the node of an item's record, which [`decode_ledger`](crate::decode_ledger) reads.
+    /// Returns the node of the record of an item, or of the slot with this key, which
+    /// [`decode_ledger`](crate::decode_ledger) reads.
     #[must_use]
     pub fn ledger_path(&self, item: ShardingItem) -> NodePath {
         self.path(&NodeKind::Ledger(item))

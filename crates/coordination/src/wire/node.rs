@@ -5,7 +5,8 @@ use std::fmt;
 use sharding::{InstanceId, ShardingItem};
 
 use super::runtime::JOB_GROUPS;
-use crate::{GroupName, JobName, Latch, OnceStage, ServerIp};
+use crate::protocol::slot::number_of;
+use crate::{GroupName, JobName, Latch, OnceStage, ServerIp, Slot};
 
 /// A node of a job by its purpose. [`Layout::path`](crate::Layout::path) and
 /// [`Layout::parse`](crate::Layout::parse) convert to and from paths.
@@ -126,7 +127,7 @@ impl GroupNode {
     fn parse(parts: &[&str]) -> Option<Self> {
         Some(match parts {
             ["limits"] => Self::Limits,
-            ["permits", n] => Self::Permit(item_of(n)?.index()),
+            ["permits", n] => Self::Permit(number_of(n)?),
             ["starts"] => Self::Starts,
             ["waiting", job] => Self::Place(JobName::new(job).ok()?),
             ["audit"] => Self::Audit,
@@ -141,6 +142,7 @@ const MOST_PARTS: usize = 4;
 impl NodeKind {
     /// Returns the path below the job's root, or, for a node of a group, below the namespace.
     pub(super) fn relative(&self) -> String {
+        let name = |slot: &ShardingItem| Slot::of(*slot);
         match self {
             Self::Config => "config".to_owned(),
             Self::Instance(id) => format!("instances/{id}"),
@@ -152,19 +154,19 @@ impl NodeKind {
             Self::Processing => "leader/sharding/processing".to_owned(),
             Self::FailoverRoot => "leader/failover".to_owned(),
             Self::NextServer => "next-job-instance-ip".to_owned(),
-            Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
-            Self::Item(item) => format!("sharding/{item}"),
-            Self::OfItem(item, name) => format!("sharding/{item}/{name}"),
-            Self::Owner(item) => format!("sharding/{item}/instance"),
-            Self::Running(item) => format!("sharding/{item}/running"),
-            Self::Alive(item) => format!("coordination/runs/{item}"),
-            Self::Failovering(item) => format!("sharding/{item}/failovering"),
-            Self::Misfire(item) => format!("sharding/{item}/misfire"),
-            Self::Failover(item) => format!("sharding/{item}/failover"),
-            Self::ItemDisabled(item) => format!("sharding/{item}/disabled"),
+            Self::QueuedItem(slot) => format!("leader/failover/items/{}", name(slot)),
+            Self::Item(slot) => format!("sharding/{}", name(slot)),
+            Self::OfItem(slot, node) => format!("sharding/{}/{node}", name(slot)),
+            Self::Owner(slot) => format!("sharding/{}/instance", name(slot)),
+            Self::Running(slot) => format!("sharding/{}/running", name(slot)),
+            Self::Alive(slot) => format!("coordination/runs/{}", name(slot)),
+            Self::Failovering(slot) => format!("sharding/{}/failovering", name(slot)),
+            Self::Misfire(slot) => format!("sharding/{}/misfire", name(slot)),
+            Self::Failover(slot) => format!("sharding/{}/failover", name(slot)),
+            Self::ItemDisabled(slot) => format!("sharding/{}/disabled", name(slot)),
             Self::Counted(stage, item) => format!("guarantee/{stage}/{item}"),
             Self::SystemTime => "systemTime/current".to_owned(),
-            Self::Ledger(item) => format!("ledger/{item}"),
+            Self::Ledger(slot) => format!("ledger/{}", name(slot)),
             Self::Term => "coordination/term".to_owned(),
             Self::Servers => "coordination/servers".to_owned(),
             Self::Request => "coordination/request".to_owned(),
@@ -176,8 +178,8 @@ impl NodeKind {
             Self::Name(id) => format!("coordination/names/{id}"),
             Self::TriggerRequest(id) => format!("coordination/triggers/{id}"),
             Self::Once => "coordination/once".to_owned(),
-            Self::Checkpoint(item) => format!("coordination/checkpoints/{item}"),
-            Self::Progress(item) => format!("coordination/progress/{item}"),
+            Self::Checkpoint(slot) => format!("coordination/checkpoints/{}", name(slot)),
+            Self::Progress(slot) => format!("coordination/progress/{}", name(slot)),
             Self::Audit => "coordination/audit".to_owned(),
             Self::Backfills => "coordination/backfills".to_owned(),
             Self::FormerConfigs => "coordination/former-configs".to_owned(),
@@ -226,7 +228,7 @@ impl NodeKind {
             ["coordination", "assignment"] => Self::Assignment,
             ["coordination", "draining", id] => Self::Draining(InstanceId::new(*id)),
             ["coordination", "waiting", id] => Self::Waiting(InstanceId::new(*id)),
-            ["coordination", "permits", n] => Self::Permit(item(n)?.index()),
+            ["coordination", "permits", n] => Self::Permit(number_of(n)?),
             ["coordination", "starts"] => Self::Starts,
             ["coordination", "names", id] => Self::Name(InstanceId::new(*id)),
             ["coordination", "triggers", id] => Self::TriggerRequest((*id).to_owned()),
@@ -271,7 +273,8 @@ impl NodeKind {
     /// Returns the item that a node belongs to; `None` for a node of the whole job.
     #[must_use]
     pub fn item(&self) -> Option<ShardingItem> {
-        if let Self::QueuedItem(item) = self { Some(*item) } else { self.followed_item() }
+        let key = if let Self::QueuedItem(key) = self { Some(*key) } else { self.followed_item() };
+        key.map(|key| Slot::of(key).item)
     }
 
     /// Returns the item of a node that a narrow watch shows only if the instance follows the item.
@@ -323,8 +326,7 @@ impl NodeKind {
     }
 }
 
-/// Parses an item's number in its only form: decimal, without a sign or leading zeros.
+/// Parses the name of an item, or of one of its further slots, and returns its key.
 pub(crate) fn item_of(text: &str) -> Option<ShardingItem> {
-    let plain = text == "0" || !text.starts_with(['0', '+']);
-    if plain { text.parse().ok().map(ShardingItem::new) } else { None }
+    Slot::parse(text).map(Slot::key)
 }

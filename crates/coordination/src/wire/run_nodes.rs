@@ -20,7 +20,7 @@ pub enum RunWriteError {
 impl Layout {
     /// Returns the transaction by which a run writes the checkpoint or the progress of its item.
     ///
-    /// `record` is the item's [record](Self::ledger_path) as it was read. The transaction checks
+    /// `record` is the [record](Self::ledger_path) of the run's slot as it was read. The transaction checks
     /// that it is unchanged, so that a run that was taken over meanwhile writes nothing. `exists`
     /// is true if the node exists; if it has come or gone meanwhile, the transaction conflicts.
     ///
@@ -39,7 +39,7 @@ impl Layout {
         if !run.holds(&ledger) {
             return Err(RunWriteError::NotHeld);
         }
-        let path = self.ledger_path(run.item);
+        let path = self.ledger_path(run.slot.key());
         let txn = Txn::new().check_version(path, record.stat.version);
         Ok(match exists {
             true => txn.put(node.clone(), data),
@@ -55,7 +55,7 @@ mod tests {
 
     use super::*;
     use crate::wire::encode_ledger;
-    use crate::{Claimant, FencingToken, FireTime, JobName, Ledger};
+    use crate::{Claimant, FencingToken, FireTime, JobName, Ledger, Slot};
 
     const ITEM: ShardingItem = ShardingItem::new(3);
 
@@ -77,7 +77,7 @@ mod tests {
 
     fn write(record: Option<&Node>, token: u64) -> Result<Txn, RunWriteError> {
         let holder = InstanceId::new("10.0.0.1@-@7-a");
-        let run = RunWriter { item: ITEM, holder, token: FencingToken(token) };
+        let run = RunWriter { slot: Slot::of(ITEM), holder, token: FencingToken(token) };
         let node = layout().progress_path(ITEM);
         layout().write_of_run(&run, record, &node, Bytes::from_static(b"x"), true)
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use coordination::{
     CancelItem, CancelRequest, Command, Coordinator, Dialect, Duty, Event, FencingToken, FireTime,
     Identity, JobConfig, JobEvent, JobName, JobView, Layout, Ledger, Now, OnceStage, OperatorStep,
-    Outcome, Reply, ServerIp, StartItem, Ticket, encode_config, instance_id,
+    Outcome, Reply, ServerIp, Slot, StartItem, Ticket, encode_config, instance_id,
 };
 use reg_center::model::Model;
 use reg_center::{Change, Lifetime, NodePath, Scope, SessionId, Txn, TxnOutcome};
@@ -620,10 +620,11 @@ impl Cluster {
 
     /// Ends all runs of an instance successfully, at the same moment.
     pub(crate) fn end_runs(&mut self, instance: usize) {
-        for StartItem { item, token, .. } in std::mem::take(&mut self.instances[instance].executing)
+        for StartItem { item, slot, token, .. } in
+            std::mem::take(&mut self.instances[instance].executing)
         {
             let outcome = Outcome::Succeeded;
-            self.send_event(instance, Event::ItemFinished { item, token, outcome, reason: None });
+            self.send_event(instance, ended(Slot { item, number: slot }, token, outcome));
         }
     }
 
@@ -633,9 +634,9 @@ impl Cluster {
         let Some(place) = executing.iter().position(|start| start.item.index() == item) else {
             return false;
         };
-        let StartItem { item, token, .. } = executing.remove(place);
+        let StartItem { item, slot, token, .. } = executing.remove(place);
         let outcome = Outcome::Succeeded;
-        self.send_event(instance, Event::ItemFinished { item, token, outcome, reason: None });
+        self.send_event(instance, ended(Slot { item, number: slot }, token, outcome));
         true
     }
 
@@ -665,12 +666,14 @@ impl Cluster {
 
     /// Ends the runs that an instance was asked to cancel, as its driver does.
     pub(crate) fn end_cancelled_runs(&mut self, instance: usize) {
-        for CancelItem { item, token, .. } in
+        for CancelItem { item, slot, token, .. } in
             std::mem::take(&mut self.instances[instance].cancelled)
         {
-            self.instances[instance].executing.retain(|run| (run.item, run.token) != (item, token));
+            self.instances[instance]
+                .executing
+                .retain(|run| (run.item, run.slot, run.token) != (item, slot, token));
             let outcome = Outcome::Cancelled;
-            self.send_event(instance, Event::ItemFinished { item, token, outcome, reason: None });
+            self.send_event(instance, ended(Slot { item, number: slot }, token, outcome));
         }
     }
 
@@ -1092,6 +1095,12 @@ impl Cluster {
         let last: Vec<_> = self.log[skipped..].iter().map(cut).collect();
         format!("{}\n\n{}", last.join("\n"), self.registry_view())
     }
+}
+
+/// Returns the event for the end of a run.
+pub(crate) fn ended(slot: Slot, token: FencingToken, outcome: Outcome) -> Event {
+    let Slot { item, number: slot } = slot;
+    Event::ItemFinished { item, slot, token, outcome, reason: None }
 }
 
 fn sorted<'a>(runs: impl Iterator<Item = (usize, &'a StartItem)>) -> Vec<u32> {

@@ -102,7 +102,13 @@ impl Stage {
         let outcome = Outcome::Succeeded;
         let ended = std::mem::take(&mut self.running).into_iter();
         let ends: Vec<_> = ended
-            .map(|(item, token)| Event::ItemFinished { item, token, outcome, reason: None })
+            .map(|(item, token)| Event::ItemFinished {
+                item,
+                slot: 0,
+                token,
+                outcome,
+                reason: None,
+            })
             .collect();
         assert!(!ends.is_empty(), "no item ran for the fire");
         self.feed_events(ends);

@@ -142,9 +142,10 @@ impl Scene {
                 Command::Start(items) => {
                     for item in items {
                         let outcome = *u.choose(&OUTCOMES)?;
-                        let (item, token) = (item.item, item.token);
+                        let (item, slot, token) = (item.item, item.slot, item.token);
                         self.pending.push(Event::ItemFinished {
                             item,
+                            slot,
                             token,
                             outcome,
                             reason: None,

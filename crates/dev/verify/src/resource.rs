@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn run(item: u32, token: u64) -> RunId {
-        RunId { job: "job".to_owned(), item, fire: 1000, token }
+        RunId { job: "job".to_owned(), item, slot: 0, fire: 1000, token }
     }
 
     #[test]

@@ -239,6 +239,7 @@ impl Driver {
         }
         let event = Event::ItemFinished {
             item: run.item,
+            slot: run.slot,
             token: run.token,
             outcome: run.outcome,
             reason: run.cause.as_deref().and_then(FailureReason::new),

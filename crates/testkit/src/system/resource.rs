@@ -69,7 +69,7 @@ mod tests {
         super::super::run(async {
             let recorder = Recorder::new(WorldClock::starting_at(jiff::Timestamp::UNIX_EPOCH));
             let resource = FencedResource::new(&recorder);
-            let run = |item, token| RunId { job: "j".to_owned(), item, fire: 0, token };
+            let run = |item, token| RunId { job: "j".to_owned(), item, slot: 0, fire: 0, token };
             assert!(resource.begin(&run(0, 1)) && resource.effect(&run(0, 1)));
             assert!(resource.begin(&run(0, 2)), "a takeover is accepted");
             assert!(!resource.effect(&run(0, 1)), "the overtaken run is rejected");

@@ -147,7 +147,13 @@ impl Story {
     pub(crate) fn run_id(&self, i: u32) -> RunId {
         let ledger = &self.ledgers[&i];
         let number = |key: &str| ledger[key].as_i64().unwrap_or_default();
-        RunId { job: "j".into(), item: i, fire: number("fire"), token: number("token") as u64 }
+        RunId {
+            job: "j".into(),
+            item: i,
+            slot: 0,
+            fire: number("fire"),
+            token: number("token") as u64,
+        }
     }
 
     /// Returns the source of a run as the job's code sees it.

@@ -7,6 +7,7 @@ use super::retire::retire;
 use super::target::{Owners, Target};
 use crate::duty::Context;
 use crate::duty::gap_judge::GapJudge;
+use crate::duty::settings::OPS_PER_ITEM;
 use crate::plan::Step;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
@@ -64,11 +65,11 @@ impl Moves {
         };
         let mut moves = Self { steps: Vec::new(), pending, blocked: Vec::new(), is_partial: false };
         let n_moved = moves.add_moved(cx, config, target, rules);
-        moves.add_retired(cx, config, cx.settings.items_per_plan - n_moved);
+        moves.add_retired(cx, config, cx.settings.items_per_plan.saturating_sub(n_moved));
         moves
     }
 
-    /// Adds the items that get an owner or a record, and returns their number.
+    /// Adds the items that get an owner or a record, and returns the room that they take, in items.
     fn add_moved(
         &mut self,
         cx: &Context<'_>,
@@ -91,27 +92,28 @@ impl Moves {
             let missed = shown.ledger.as_ref().and_then(|record| cx.last_missed(&record.value));
             let initial =
                 InitialFires { last: rules.initial_last_fire(item, last).max(missed), ..usual };
-            let plain = steps_to(shown, item, owner, config.monitor_execution, initial);
+            let plain = steps_to(cx.view, item, owner, config.monitor_execution, initial);
             let Some(steps) = rules.constrain(item, owner, plain) else {
                 // A busy item moves once its run has ended.
                 self.blocked.push(item);
                 self.pending.insert(item, owner);
                 continue;
             };
-            if n_moved == most && !steps.is_empty() {
+            let room = steps.len().div_ceil(OPS_PER_ITEM);
+            if n_moved > 0 && n_moved + room > most && room > 0 {
                 // The transaction is full, so the item moves by the next one.
                 self.is_partial = true;
                 self.pending.insert(item, owner);
                 continue;
             }
-            n_moved += usize::from(!steps.is_empty());
+            n_moved += room;
             self.steps.extend(steps);
             self.pending.remove(item);
         }
         n_moved
     }
 
-    /// Retires items beyond the number of items, `room` of them at most.
+    /// Retires items beyond the number of items, as many as have room.
     fn add_retired(&mut self, cx: &Context<'_>, config: &JobConfig, room: usize) {
         if !cx.view.may_retire() {
             return;
@@ -119,9 +121,17 @@ impl Moves {
         let beyond = cx.view.items_from(ShardingItem::new(config.sharding_total_count));
         let surplus = beyond.filter(|(_, view)| view.is_surplus());
         let mut judge = GapJudge::of(cx);
-        let mut retired = surplus.map(|(item, view)| retire(cx, judge.as_mut(), view, item));
-        self.steps.extend(retired.by_ref().take(room).flatten());
-        self.is_partial |= retired.any(|steps| !steps.is_empty());
+        let mut left = room;
+        for (item, view) in surplus {
+            let steps = retire(cx, judge.as_mut(), view, item);
+            let room = steps.len().div_ceil(OPS_PER_ITEM);
+            if room > left && !self.steps.is_empty() {
+                self.is_partial = true;
+                break;
+            }
+            left = left.saturating_sub(room);
+            self.steps.extend(steps);
+        }
     }
 
     /// Returns true if the moves write a step or change the set of pending items.
@@ -209,14 +219,15 @@ fn first_owed(cx: &Context<'_>, last: Option<FireTime>) -> Option<(FireTime, Ver
 }
 
 /// Returns the steps that assign an item to an owner; empty if it has that owner and a record,
-/// `None` if it is busy.
+/// `None` if one of its slots is busy.
 fn steps_to(
-    view: &ItemView,
+    job: &JobView,
     item: ShardingItem,
     owner: &InstanceId,
     monitored: bool,
     initial: InitialFires,
 ) -> Option<Vec<Step>> {
+    let view = job.item(item);
     let stays = view.is_of(owner);
     if view.unreadable {
         return stays.then(Vec::new);
@@ -226,7 +237,8 @@ fn steps_to(
         return Some(Vec::new());
     }
     let runs = view.ledger.is_some() && view.is_busy();
-    if first_record.is_none() && runs {
+    let further_runs = job.further_slots_of(item).any(|(_, slot)| slot.is_busy());
+    if (first_record.is_none() && runs) || (!stays && further_runs) {
         return None;
     }
     // A stale view may lack the record of a run that began while monitoring was on.
@@ -237,7 +249,10 @@ fn steps_to(
         Some(version) if stays => Step::owner_unchanged(item, version),
         _ => Step::set_owner(item, current, owner.clone()),
     };
-    Some(vec![record, owner_step])
+    // The record of the item does not show whether its further slots are idle.
+    let idle_slots = job.further_slots_of(item).filter(|_| !stays);
+    let idle_slots = idle_slots.map(|(key, slot)| Step::ledger_as_shown(key, slot));
+    Some([record, owner_step].into_iter().chain(idle_slots).collect())
 }
 
 /// Returns the step that creates the record of a new item, or revives that of a retired one.

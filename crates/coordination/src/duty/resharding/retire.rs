@@ -8,17 +8,19 @@ use crate::plan::Step;
 use crate::view::item::ItemView;
 use crate::wire::NodeKind;
 
-/// Returns the steps that retire an item; none while it is busy.
+/// Returns the steps that retire an item; none while one of its slots is busy.
 pub(super) fn retire(
     cx: &Context<'_>,
     judge: Option<&mut GapJudge<'_>>,
     view: &ItemView,
     item: ShardingItem,
 ) -> Vec<Step> {
-    if view.is_busy() {
+    if view.is_busy() || cx.view.further_slots_of(item).any(|(_, slot)| slot.is_busy()) {
         return Vec::new();
     }
-    let mut steps = Vec::new();
+    let further_slots = cx.view.further_slots_of(item);
+    let mut steps: Vec<_> =
+        further_slots.map(|(key, slot)| Step::ledger_as_shown(key, slot)).collect();
     if let Some(ledger) = &view.ledger
         && let Some(retired) = ledger.value.retire()
     {

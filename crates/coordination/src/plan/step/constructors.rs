@@ -11,7 +11,7 @@ use crate::view::item::ItemView;
 use crate::wire::{GroupNode, NodeKind};
 use crate::{
     AuditLog, BackfillLog, GroupName, GroupPermit, JobName, Ledger, PermitHolder, ServerIp,
-    ServerState, StartLog, WaitingRuns,
+    ServerState, Slot, StartLog, WaitingRuns,
 };
 
 /// Checks.
@@ -183,7 +183,7 @@ impl Step {
 
     /// Takes a permit for a run of the item, as long as the session lives.
     pub fn take_permit(permit: u32, item: ShardingItem, holder: &InstanceId) -> Self {
-        let data = Data::Text(format!("{item} {holder}"));
+        let data = Data::Text(format!("{} {holder}", Slot::of(item)));
         Self::mark(NodeKind::Permit(permit), data)
     }
 

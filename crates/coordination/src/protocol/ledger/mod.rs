@@ -14,6 +14,7 @@ mod queue;
 mod record;
 mod requests;
 mod run;
+mod slots;
 
 #[cfg(test)]
 mod tests;

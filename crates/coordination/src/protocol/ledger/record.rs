@@ -82,6 +82,9 @@ pub struct Ledger {
     /// Request to cancel the run; after a cancelled run, the request that it ended by. It holds for
     /// its token only: see [`cancel_request`](Self::cancel_request).
     pub cancel: Option<Arc<CancelRequest>>,
+    /// Number of the last slot that the item has a record of, beside its own; 0 if it has none. It
+    /// never decreases, so that the leader knows all records that can show a run of the item.
+    pub further_slots: u32,
     /// An operator has disabled the item. The leader keeps this equal to the item's `disabled`
     /// node, so that a claim by a stale view conflicts.
     pub disabled: bool,
@@ -116,6 +119,7 @@ impl Ledger {
             request: None,
             backfilled: None,
             cancel: None,
+            further_slots: 0,
             disabled: false,
             outcome: None,
             failure: None,

@@ -5,7 +5,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::decode_token;
 use super::format::{FormatVersion, RecordError, from_json, to_json};
-use crate::{GroupLimits, JobName, PermitHolder, StartRate};
+use crate::{GroupLimits, JobName, PermitHolder, Slot, StartRate};
 
 #[derive(Serialize, Deserialize)]
 struct LimitsDoc {
@@ -23,6 +23,9 @@ struct HolderDoc {
     version: FormatVersion,
     job: String,
     item: u32,
+    /// The number of the slot, if it is not the first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slot: Option<u32>,
     by: String,
     token: u64,
 }
@@ -71,10 +74,12 @@ pub fn decode_group_limits(bytes: &[u8]) -> Result<GroupLimits, RecordError> {
 
 /// Encodes the run that has a permit.
 pub(crate) fn encode_permit_holder(holder: &PermitHolder) -> String {
+    let slot = Slot::of(holder.item);
     to_json(&HolderDoc {
         version: FormatVersion::WRITTEN,
         job: holder.job.to_string(),
-        item: holder.item.index(),
+        item: slot.item.index(),
+        slot: Some(slot.number).filter(|number| *number > 0),
         by: holder.holder.to_string(),
         token: holder.token.0,
     })
@@ -83,9 +88,11 @@ pub(crate) fn encode_permit_holder(holder: &PermitHolder) -> String {
 /// Decodes the run that has a permit.
 pub(crate) fn decode_permit_holder(bytes: &[u8]) -> Result<PermitHolder, RecordError> {
     let doc: HolderDoc = from_json(bytes)?;
+    let number = doc.slot.unwrap_or(0);
+    let key = Slot::new(ShardingItem::new(doc.item), number).map(Slot::key);
     Ok(PermitHolder {
         job: JobName::new(&doc.job).map_err(|error| error.to_string())?,
-        item: ShardingItem::new(doc.item),
+        item: key.ok_or_else(|| format!("item {} has no slot {number}", doc.item))?,
         holder: InstanceId::new(doc.by),
         token: decode_token(doc.token)?,
     })

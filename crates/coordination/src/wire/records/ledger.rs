@@ -11,7 +11,7 @@ use super::words::{GapDoc, KindDoc, NotedDoc, OutcomeDoc, RangeDoc, SourceDoc, S
 use super::{decode_parameter, decode_token, encode_parameter};
 use crate::{
     Backfilled, CancelRequest, FailureReason, FencingToken, FireTime, GroupName, GroupPermit,
-    Ledger, LedgerState, ManualRequest, Outcome, Run, RunKind, RunSource, UnknownFields,
+    Ledger, LedgerState, MAX_SLOTS, ManualRequest, Outcome, Run, RunKind, RunSource, UnknownFields,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -67,6 +67,9 @@ struct LedgerDoc {
     /// The request to cancel the run of this token, in progress or ended by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cancel: Option<CancelDoc>,
+    /// The number of the last further slot with a record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slots: Option<u32>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     disabled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,6 +188,7 @@ pub fn encode_ledger(ledger: &Ledger) -> String {
             .as_ref()
             .map(|last| BackfilledDoc { id: last.id.to_string(), fire: last.fire.0 }),
         cancel: ledger.cancel.as_deref().map(encode_cancel),
+        slots: Some(ledger.further_slots).filter(|number| *number > 0),
         disabled: ledger.disabled,
         began: ledger.began_ms,
         ended: ledger.ended_ms,
@@ -224,6 +228,7 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
             .backfilled
             .map(|last| Arc::new(Backfilled { id: last.id.into(), fire: FireTime(last.fire) })),
         cancel,
+        further_slots: decode_slots(doc.slots.unwrap_or(0))?,
         disabled: doc.disabled,
         began_ms: doc.began,
         ended_ms: doc.ended,
@@ -234,6 +239,13 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
         failure: doc.failure.as_deref().and_then(FailureReason::new),
         unknown: doc.unknown,
     }))
+}
+
+fn decode_slots(number: u32) -> Result<u32, String> {
+    if number < MAX_SLOTS {
+        return Ok(number);
+    }
+    Err(format!("slots is {number}; valid is 0 to {}", MAX_SLOTS - 1))
 }
 
 /// Returns the run with the source `BACKFILL` if it has a past fire. The word in the record is

@@ -249,6 +249,7 @@ impl Cluster {
                     let outcome = RunOutcome::Succeeded;
                     node.inbox.extend(items.into_iter().map(|start| Event::ItemFinished {
                         item: start.item,
+                        slot: start.slot,
                         token: start.token,
                         outcome,
                         reason: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coordination::internals::ViewQueries as _;
-use coordination::{Duty, Event, OnceStage, Outcome, Phase};
+use coordination::{Duty, Event, OnceStage, Outcome, Phase, Slot};
 
 use super::label::{Draft, Label, Move};
 use super::operator;
@@ -124,11 +124,17 @@ impl World {
                 .chain(interrupted.then_some(Outcome::Interrupted))
                 .chain(run.cancelling.then_some(Outcome::Cancelled));
             for outcome in outcomes {
-                let token = run.public_token();
+                let (token, slot) = (run.public_token(), Slot::of(item));
                 let mut next = self.deliver_event(
                     state,
                     p,
-                    Event::ItemFinished { item, token, outcome, reason: None },
+                    Event::ItemFinished {
+                        item: slot.item,
+                        slot: slot.number,
+                        token,
+                        outcome,
+                        reason: None,
+                    },
                 );
                 if outcome == Outcome::Succeeded {
                     self.write_effect(&mut next, item, token);

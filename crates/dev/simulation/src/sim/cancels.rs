@@ -7,6 +7,7 @@ use reg_center::Txn;
 use sharding::ShardingItem;
 
 use super::faults::duration;
+use super::node::Exec;
 use super::time::Planned;
 use super::world::World;
 
@@ -64,7 +65,10 @@ impl World {
         let grace = Duration::from_millis(self.dice.pick(&[0, 0, 50, 300]));
         let mono = self.mono;
         let runs = self.nodes[index].runs.iter_mut();
-        for exec in runs.filter(|exec| exec.item == cancel.item && exec.token == cancel.token) {
+        let is_it = |exec: &&mut Exec| {
+            (exec.item, exec.slot, exec.token) == (cancel.item, cancel.slot, cancel.token)
+        };
+        for exec in runs.filter(is_it) {
             if exec.ends.is_none_or(|ends| ends > mono + grace) {
                 exec.ends = Some(mono + grace);
                 exec.outcome = Outcome::Cancelled;

@@ -59,6 +59,7 @@ pub(crate) struct Pending {
 #[derive(Clone, Debug)]
 pub(crate) struct Exec {
     pub(crate) item: ShardingItem,
+    pub(crate) slot: u32,
     pub(crate) token: FencingToken,
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,

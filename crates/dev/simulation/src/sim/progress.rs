@@ -45,10 +45,10 @@ impl World {
         let node = &self.nodes[index];
         let Some(holder) = node.instance.clone().filter(|_| !node.runs.is_empty()) else { return };
         let run = &self.nodes[index].runs[self.dice.place(self.nodes[index].runs.len())];
-        let run = RunWriter { item: run.item, holder, token: run.token };
+        let run = RunWriter { slot: run.slot(), holder, token: run.token };
         let layout = &self.paths.layout;
-        let path = layout.path(&NodeKind::Progress(run.item));
-        let record = self.model.read(&layout.ledger_path(run.item));
+        let path = layout.path(&NodeKind::Progress(run.slot.key()));
+        let record = self.model.read(&layout.ledger_path(run.slot.key()));
         let exists = self.model.read(&path).is_some();
         let progress = Progress::new(u64::from(self.step), None, "simulated");
         let progress = progress.expect("the message is valid");

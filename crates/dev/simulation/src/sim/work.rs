@@ -4,34 +4,35 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use checker::history::{ExecEvent, Fact, RunId};
-use coordination::{Event, FailureReason, FencingToken, FireTime, OnceStage, Outcome, StartItem};
-use sharding::ShardingItem;
+use coordination::{
+    Event, FailureReason, FencingToken, FireTime, OnceStage, Outcome, Slot, StartItem,
+};
 
 use super::dice::{Dice, Stream};
 use super::node::{Call, Exec};
 use super::product;
 use super::world::World;
 
-/// A resource that rejects tokens smaller than the greatest one that it has seen.
+/// A resource that rejects tokens smaller than the greatest one that it has seen of a slot.
 #[derive(Debug, Default)]
 pub(crate) struct Resource {
-    highest: BTreeMap<ShardingItem, FencingToken>,
+    highest: BTreeMap<Slot, FencingToken>,
     acts: u64,
 }
 
 impl Resource {
     /// Returns whether the resource accepts an access of a run, and the sequence number of the
     /// access.
-    fn take(&mut self, item: ShardingItem, token: FencingToken) -> (bool, u64) {
-        let (accepted, rseq) = (self.admit(item, token), self.acts);
+    fn take(&mut self, slot: Slot, token: FencingToken) -> (bool, u64) {
+        let (accepted, rseq) = (self.admit(slot, token), self.acts);
         self.acts += 1;
         (accepted, rseq)
     }
 
     /// Returns whether the resource accepts this token. Unclaimed runs have token 0, so a resource
     /// that has seen claimed runs rejects them.
-    fn admit(&mut self, item: ShardingItem, token: FencingToken) -> bool {
-        let highest = self.highest.entry(item).or_default();
+    fn admit(&mut self, slot: Slot, token: FencingToken) -> bool {
+        let highest = self.highest.entry(slot).or_default();
         let accepted = token >= *highest;
         *highest = token.max(*highest);
         accepted
@@ -39,9 +40,19 @@ impl Resource {
 }
 
 impl Exec {
+    pub(super) fn slot(&self) -> Slot {
+        Slot { item: self.item, number: self.slot }
+    }
+
     fn id(&self) -> RunId {
         let job = product::JOB.to_owned();
-        RunId { job, item: self.item.index(), fire: self.fire.0, token: self.token.0 }
+        RunId {
+            job,
+            item: self.item.index(),
+            slot: self.slot,
+            fire: self.fire.0,
+            token: self.token.0,
+        }
     }
 }
 
@@ -51,7 +62,7 @@ impl World {
         let exec = self.draw_run(index, start);
         self.coverage.runs += 1;
         self.check_start(index, start);
-        let (accepted, rseq) = self.resource.take(exec.item, exec.token);
+        let (accepted, rseq) = self.resource.take(exec.slot(), exec.token);
         let fact = Fact::Announced { run: exec.id(), accepted, rseq };
         self.recorder.mix(exec.token.0);
         self.record_with(index, || Fact::Exec {
@@ -70,7 +81,10 @@ impl World {
     fn draw_run(&self, index: usize, start: &StartItem) -> Exec {
         let work = &self.script.profile.work;
         let item = u64::from(start.item.index());
-        let which = start.token.0 ^ (item << 40) ^ start.fire.0.unsigned_abs().rotate_left(20);
+        let which = start.token.0
+            ^ (item << 40)
+            ^ (u64::from(start.slot) << 32)
+            ^ start.fire.0.unsigned_abs().rotate_left(20);
         let incarnation = u64::from(self.nodes[index].inc) << 56;
         let mut dice = Dice::at(self.script.seed, Stream::Work, which ^ incarnation);
         let slow = dice.percent(work.slow);
@@ -84,6 +98,7 @@ impl World {
         };
         Exec {
             item: start.item,
+            slot: start.slot,
             token: start.token,
             fire: start.fire,
             source: start.source,
@@ -159,7 +174,7 @@ impl World {
 
     /// Ends a run and returns its event. A run that was not cancelled writes its effect first.
     fn end_run(&mut self, index: usize, exec: &Exec) -> Event {
-        let &Exec { item, token, outcome, .. } = exec;
+        let &Exec { item, slot, token, outcome, .. } = exec;
         if outcome.is_cut_short() {
             self.coverage.count("interrupted_run");
         } else {
@@ -173,11 +188,11 @@ impl World {
             result: Some(result(outcome).to_owned()),
         });
         let reason = FailureReason::new(&format!("fire {} ended as {outcome}", exec.fire));
-        Event::ItemFinished { item, token, outcome, reason }
+        Event::ItemFinished { item, slot, token, outcome, reason }
     }
 
     fn write_effect(&mut self, exec: &Exec) {
-        let (accepted, rseq) = self.resource.take(exec.item, exec.token);
+        let (accepted, rseq) = self.resource.take(exec.slot(), exec.token);
         if !accepted {
             self.coverage.count("fenced_effect");
         }

@@ -95,6 +95,7 @@ impl Job for TestedJob {
         let run = RunId {
             job: context.job_name().to_string(),
             item: context.item().index(),
+            slot: context.slot(),
             fire: context.run_time().as_millisecond(),
             token: context.fencing_token(),
         };

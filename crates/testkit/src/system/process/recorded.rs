@@ -83,6 +83,7 @@ pub(crate) fn run_id(context: &ShardingContext) -> RunId {
     RunId {
         job: context.job_name().as_str().to_owned(),
         item: context.item().index(),
+        slot: context.slot(),
         fire: context.run_time().as_millisecond(),
         token: context.fencing_token(),
     }
