@@ -599,15 +599,24 @@ impl JobBuilder {
     ///   operator requested, and runs that stand for noted fires, are not cancelled.
     /// - [`Overlap::Queue`]: the fire waits for a run of its own, behind the fires that wait
     ///   already. A fire that meets a full queue is reported as missed.
+    /// - [`Overlap::Parallel`]: the fire runs at once, beside the unfinished runs of its item, as
+    ///   long as fewer than this number are unfinished. Each of them has a
+    ///   [slot](crate::ShardingContext::slot), to which its fencing tokens, its checkpoint and its
+    ///   progress belong. A further fire is noted, and one run stands for all noted fires. The
+    ///   number times the number of items is at most 100 000.
     ///
     /// Not for a job with a [`java_class`](Self::java_class), only with [`misfire`](Self::misfire)
     /// and [`monitor_execution`](Self::monitor_execution), and not with
-    /// [`catch_up`](Self::catch_up) or a fixed delay.
+    /// [`catch_up`](Self::catch_up) or a fixed delay. Parallel runs are not for a job in the
+    /// dialect of 3.x either. Update all instances before you set them: earlier versions know one
+    /// run of an item.
     ///
     /// ```text
     /// fires:      |0       |10      |20      |30      |40
     /// default:    [0 ----------------- 25][20 - 28]   [30 ..
     /// queue 2:    [0 ----------------- 25][10 - 28][20 - 31][30 ..
+    /// parallel 2: [0 ----------------- 25]   [30 ..
+    ///                      [10 13]  [20 23]
     /// ```
     ///
     /// # Examples
