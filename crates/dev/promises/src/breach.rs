@@ -72,6 +72,9 @@ pub enum Breach {
     /// S22: a queued fire was lost, overtaken or merged into another run, or more fires were queued
     /// than the job says.
     Queue,
+    /// S24: a run began in a slot without settling its fire in the record of the item, or beside as
+    /// many runs as the job allows, or a fire was settled without a run.
+    Slots,
     /// S9: in a quiescent state the assignment does not match the instances and the configuration.
     NotAssigned,
     /// S3: in a quiescent state a fire is not accounted for.
@@ -92,7 +95,7 @@ pub enum Breach {
 
 impl Breach {
     /// All properties, with their ids and sentences.
-    pub const ALL: [(Self, &'static str); 31] = [
+    pub const ALL: [(Self, &'static str); 32] = [
         (Self::Claims, "S1 tokens order the claims of an item totally"),
         (Self::StartedTwice, "S1 a run starts once"),
         (Self::FireAgain, "S1a no fire is claimed twice"),
@@ -119,6 +122,7 @@ impl Breach {
         (Self::Backfill, "S19 each item gets each fire of a backfill once and in order"),
         (Self::Overlap, "S21 a fire ends the run that it meets, in a job that says so alone"),
         (Self::Queue, "S22 queued fires run one by one, oldest first, within the job's bound"),
+        (Self::Slots, "S24 a fire begins once over all slots, within the job's number of runs"),
         (Self::NotAssigned, "S9 the assignment converges"),
         (Self::NotAccounted, "S3 every fire is eventually accounted for"),
         (Self::NoLeader, "L3 an available instance eventually leads"),

@@ -1,7 +1,9 @@
 //! The rules of quiescent states, in which no event has to happen any more.
 
 use coordination::internals::ViewQueries as _;
-use coordination::{ItemView, JobView, Layout, LedgerState, NodeKind, ServerState, server_of};
+use coordination::{
+    ItemView, JobView, Layout, LedgerState, NodeKind, ServerState, Slot, server_of,
+};
 use reg_center::NodePath;
 use sharding::{InstanceId, ShardingItem};
 
@@ -76,7 +78,13 @@ pub fn unavailable_owner(view: &JobView) -> Option<Finding> {
 
 /// Returns true if the item has an unfinished run that no instance can complete or take over.
 fn waits_for_run(view: &JobView, item: ShardingItem) -> bool {
-    view.item(item).is_busy() && !can_start_runs(view)
+    let mut of_item = slots(view).filter(|(slot, _)| slot.item == item);
+    of_item.any(|(_, shown)| shown.is_busy()) && !can_start_runs(view)
+}
+
+/// Returns all slots of all items.
+fn slots(view: &JobView) -> impl Iterator<Item = (Slot, &ItemView)> {
+    view.items().map(|(item, shown)| (Slot::of(item), shown)).chain(view.further_slots())
 }
 
 /// Returns true if an available instance is on an enabled server.
@@ -99,11 +107,11 @@ pub fn waits_for_operator(view: &JobView, item: ShardingItem) -> bool {
 #[must_use]
 pub fn unfinished_run(view: &JobView) -> Option<Finding> {
     let total = view.config().map_or(0, |config| config.sharding_total_count);
-    let is_unfinished = |(item, of): &(ShardingItem, &ItemView)| {
+    let is_unfinished = |(slot, of): &(Slot, &ItemView)| {
         let state = of.ledger.as_ref().map(|ledger| &ledger.value.state);
-        of.is_busy() || (item.index() < total && state == Some(&LedgerState::Retired))
+        of.is_busy() || (slot.item.index() < total && state == Some(&LedgerState::Retired))
     };
-    let (item, of) = view.items().find(is_unfinished)?;
+    let (item, of) = slots(view).find(is_unfinished)?;
     Some(Finding::new(Breach::Unfinished, format!("item {item} is not idle: {}", summary(of))))
 }
 
@@ -126,9 +134,9 @@ pub fn stale_mark(view: &JobView) -> Option<Finding> {
     let config = view.config();
     let total = config.map_or(0, |config| config.sharding_total_count);
     let is_monitored = config.is_some_and(|config| config.monitor_execution);
-    let is_stale = |(item, of): &(ShardingItem, &ItemView)| {
+    let is_stale = |(slot, of): &(Slot, &ItemView)| {
         let noted = of.ledger.as_ref().is_some_and(|ledger| ledger.value.misfire.is_some());
-        let is_surplus = item.index() >= total && of.is_surplus();
+        let is_surplus = slot.number == 0 && slot.item.index() >= total && of.is_surplus();
         let is_misfire_stale = is_monitored && of.misfire != noted;
         of.marks.shows_run()
             || of.marks.failover.is_some()
@@ -136,7 +144,7 @@ pub fn stale_mark(view: &JobView) -> Option<Finding> {
             || is_misfire_stale
             || is_surplus
     };
-    let (item, of) = view.items().find(is_stale)?;
+    let (item, of) = slots(view).find(is_stale)?;
     Some(Finding::new(Breach::NotCleanedUp, format!("item {item}: {of:?}")))
 }
 
@@ -172,7 +180,7 @@ pub fn leftover_of(view: &JobView, left: &InstanceId) -> Option<Finding> {
     if view.is_registered(left) {
         return Some(Finding::new(Breach::Leftover, format!("{left} has left and is registered")));
     }
-    let (item, _) = view.items().find(|(_, of)| holds(of))?;
+    let (item, _) = slots(view).find(|(_, of)| holds(of))?;
     Some(Finding::new(Breach::Leftover, format!("{left} has left and holds a run of item {item}")))
 }
 

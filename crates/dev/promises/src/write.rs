@@ -6,25 +6,54 @@ use std::fmt;
 use coordination::internals::ViewQueries as _;
 use coordination::{
     ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Outcome, Overlap,
-    ProgressRecord, RecordError, Run, RunKind, RunSource, ServerIp, ServerState, server_of,
+    ProgressRecord, RecordError, Run, RunKind, RunSource, ServerIp, ServerState, Slot, server_of,
 };
 use sharding::{InstanceId, ShardingItem};
 
 use crate::backfill::{breach_of_gift, is_withdrawn};
 use crate::{Breach, Finding};
 
-/// An item before and after a write.
+/// An item, or a further slot of it, before and after a write.
 #[derive(Clone, Copy, Debug)]
 pub struct ItemChange<'a> {
-    /// The item.
-    pub item: ShardingItem,
-    /// The item before the write.
+    /// The slot.
+    pub slot: Slot,
+    /// The slot before the write.
     pub before: &'a ItemView,
-    /// The item after the write.
+    /// The slot after the write.
     pub after: &'a ItemView,
+    /// The item before the write. It is the same as `before` for the first slot.
+    pub item_before: &'a ItemView,
+    /// The item after the write.
+    pub item_after: &'a ItemView,
+    /// The run that the write begins in a further slot, if this is the first slot of that item.
+    pub beside: Option<&'a Run>,
 }
 
 impl<'a> ItemChange<'a> {
+    /// Returns the change of the slot with this key. The functions return the view of a key before
+    /// and after the write.
+    pub fn between(
+        key: ShardingItem,
+        before: impl Fn(ShardingItem) -> &'a ItemView,
+        after: impl Fn(ShardingItem) -> &'a ItemView,
+    ) -> Self {
+        let slot = Slot::of(key);
+        let change = |slot: Slot, beside| Self {
+            slot,
+            before: before(slot.key()),
+            after: after(slot.key()),
+            item_before: before(slot.item),
+            item_after: after(slot.item),
+            beside,
+        };
+        let is_first = slot.number == 0;
+        let last = after(slot.item).ledger.as_ref().map_or(0, |it| it.value.further_slots);
+        let further = (1..=last).filter(|_| is_first).map(|number| Slot { number, ..slot });
+        let beside = further.filter_map(|slot| change(slot, None).begun()).next();
+        change(slot, beside)
+    }
+
     /// Returns true if the item changes its owner.
     #[must_use]
     pub fn moves(&self) -> bool {
@@ -77,7 +106,7 @@ pub struct Write<'a> {
     pub leads: bool,
     /// Returns true if the session of an instance is alive.
     pub is_alive: &'a dyn Fn(&InstanceId) -> bool,
-    /// Returns true if the writer's process has claimed the present run of an item.
+    /// Returns true if the writer's process has claimed the present run of the slot with this key.
     pub has_claimed: &'a dyn Fn(ShardingItem, &Ledger, &Run) -> bool,
 }
 
@@ -95,13 +124,21 @@ impl Write<'_> {
     /// Returns the first property that the change of an item violates.
     #[must_use]
     pub fn breach_of(&self, change: &ItemChange<'_>) -> Option<Finding> {
-        let item = change.item;
+        let item = change.slot;
         if change.moves() && !self.leads {
             let text =
                 format!("item {item} was assigned by {:?}, which does not lead", self.writer);
             return Some(Finding::new(Breach::Leader, text));
         }
         let old = &change.before.ledger.as_ref()?.value;
+        let further_run = self.unfinished_runs(item).find(|(slot, _)| slot.number > 0);
+        if change.moves()
+            && let Some((slot, run)) = further_run
+        {
+            let text =
+                format!("item {item} changed its owner during a run of slot {slot}: {run:?}");
+            return Some(Finding::new(Breach::MovedUnderRun, text));
+        }
         if change.moves() && old.is_busy() {
             let text = format!("item {item} changed its owner during a run: {}", old.summary());
             return Some(Finding::new(Breach::MovedUnderRun, text));
@@ -118,10 +155,11 @@ impl Write<'_> {
             return Some(Finding::new(Breach::FireAgain, back()));
         }
         self.breach_of_run(change, old, new)
+            .or_else(|| self.breach_of_settled_fire(change, old, new))
             .or_else(|| breach_of_cancellation(item, old, new))
             .or_else(|| self.breach_of_overlap(item, old, new))
             .or_else(|| self.breach_of_queue(item, old, new))
-            .or_else(|| breach_of_gift(self.view, item, old, new))
+            .or_else(|| breach_of_gift(self.view, item.key(), old, new))
             .or_else(|| breach_of_waiting(self.view, change, old, new))
     }
 
@@ -132,7 +170,7 @@ impl Write<'_> {
         old: &Ledger,
         new: &Ledger,
     ) -> Option<Finding> {
-        let item = change.item;
+        let item = change.slot;
         if let Some(run) = change.begun() {
             let (breach, text) = self.breach_of_claim(change, old, new, run)?;
             return Some(Finding::new(breach, format!("item {item} {text}: {}", new.summary())));
@@ -167,18 +205,26 @@ impl Write<'_> {
                 return Some((Breach::Disabled, "was claimed on a disabled server"));
             }
         }
-        if let Some(found) = self.breach_of_configuration(change.item, new, run) {
+        if let Some(found) = self.breach_of_configuration(change.slot, new, run) {
             return Some(found);
         }
-        if let Some(text) = self.breach_of_limit(change.item, run) {
+        if let Some(text) = self.breach_of_limit(change.slot, run) {
             return Some((Breach::Limit, text));
         }
         match run.source {
             RunSource::Failover => self.breach_of_takeover(old, run),
             RunSource::Normal | RunSource::Misfire | RunSource::Manual | RunSource::Backfill => {
-                self.breach_of_own_claim(change, old, new, run)
+                self.breach_of_own_claim(change, old, run)
             }
         }
+    }
+
+    /// Returns the unfinished runs of the item in all of its slots.
+    fn unfinished_runs(&self, of: Slot) -> impl Iterator<Item = (Slot, &Run)> {
+        let further = self.view.further_slots().filter(move |(slot, _)| slot.item == of.item);
+        let first = Slot { number: 0, ..of };
+        let slots = [(first, self.view.item(of.item))].into_iter().chain(further);
+        slots.filter_map(|(slot, view)| Some((slot, view.ledger.as_ref()?.value.run()?)))
     }
 
     /// Judges the claim of an item by its owner.
@@ -186,26 +232,33 @@ impl Write<'_> {
         &self,
         change: &ItemChange<'_>,
         old: &Ledger,
-        new: &Ledger,
         run: &Run,
     ) -> Option<(Breach, &'static str)> {
         if !old.is_idle() {
             return Some((Breach::Claims, "was claimed during a run of another holder"));
         }
-        let owner = change.before.owner.as_ref().map(|owner| &owner.value);
-        if owner != Some(&run.holder) || self.view.next_owner(change.item).is_some() {
+        let owner = change.item_before.owner.as_ref().map(|owner| &owner.value);
+        if owner != Some(&run.holder) || self.view.next_owner(change.slot.item).is_some() {
             return Some((Breach::Ownership, "was claimed by another instance than its owner"));
         }
-        if old.disabled {
+        let record = |of: &'_ ItemView| of.ledger.as_ref().map(|ledger| ledger.value.clone());
+        let (Some(fires), Some(left)) = (record(change.item_before), record(change.item_after))
+        else {
+            return Some((Breach::Claims, "was claimed without a record of the item"));
+        };
+        if fires.disabled {
             return Some((Breach::Disabled, "was claimed although it is disabled"));
         }
+        if let Some(text) = self.breach_of_slots(change, &left, run) {
+            return Some((Breach::Slots, text));
+        }
         // Later fires of a disabled item are skipped while noted fires wait.
-        let is_first = old.queued.first() == Some(&run.fire);
-        let is_noted = is_first || old.misfire.is_some_and(|noted| noted.last == run.fire);
-        let is_later = old.last_fire < Some(run.fire);
+        let is_first = fires.queued.first() == Some(&run.fire);
+        let is_noted = is_first || fires.misfire.is_some_and(|noted| noted.last == run.fire);
+        let is_later = fires.last_fire < Some(run.fire);
         let is_new = match run.source {
             RunSource::Manual | RunSource::Backfill => change.answered().is_some(),
-            RunSource::Misfire if is_noted => old.last_fire != Some(run.fire),
+            RunSource::Misfire if is_noted => fires.last_fire != Some(run.fire),
             RunSource::Misfire => is_later && self.catches_up(),
             RunSource::Normal | RunSource::Failover => is_later,
         };
@@ -213,8 +266,36 @@ impl Write<'_> {
             return Some((Breach::FireAgain, "was claimed for a fire that it has settled"));
         }
         // The run of a later fire stands for the noted fires, too, except for queued ones.
-        let leaves_noted = run.is_scheduled() && new.misfire.is_some() && !is_first;
+        let leaves_noted = run.is_scheduled() && left.misfire.is_some() && !is_first;
         leaves_noted.then_some((Breach::FireAgain, "was claimed past fires that stay noted"))
+    }
+
+    /// Judges S24: the same write settles the fire in the record of the item, and the item has no
+    /// more unfinished runs than the job allows.
+    fn breach_of_slots(
+        &self,
+        change: &ItemChange<'_>,
+        left: &Ledger,
+        run: &Run,
+    ) -> Option<&'static str> {
+        let others = self.unfinished_runs(change.slot).filter(|(slot, _)| *slot != change.slot);
+        if let ConfigState::Valid(config) = self.view.config_state() {
+            let allowed = usize::try_from(config.value.slots()).unwrap_or(usize::MAX);
+            if others.count() >= allowed {
+                return Some("was claimed beside as many runs as the job allows");
+            }
+        }
+        if change.slot.number == 0 {
+            return None;
+        }
+        if change.slot.number > left.further_slots {
+            return Some("was claimed in a slot that the record of the item does not name");
+        }
+        if !run.is_scheduled() {
+            return Some("was claimed for a request in a further slot");
+        }
+        let settles = left.last_fire >= Some(run.fire) && !left.has_noted(run.fire);
+        (!settles).then_some("was claimed without settling the fire in the record of the item")
     }
 
     fn breach_of_takeover(&self, old: &Ledger, run: &Run) -> Option<(Breach, &'static str)> {
@@ -233,9 +314,27 @@ impl Write<'_> {
             .then_some((Breach::Leader, "was taken over by an instance that does not lead"))
     }
 
+    /// Judges S24: the record of a busy item settles a fire only with a run in a further slot.
+    fn breach_of_settled_fire(
+        &self,
+        change: &ItemChange<'_>,
+        old: &Ledger,
+        new: &Ledger,
+    ) -> Option<Finding> {
+        self.writer?;
+        let same_run = old.is_busy() && new.run() == old.run() && new.token == old.token;
+        let settles = same_run && new.last_fire > old.last_fire;
+        let begun = change.beside.is_some_and(|run| Some(run.fire) == new.last_fire);
+        if !settles || begun {
+            return None;
+        }
+        let text = format!("item {} settled a fire without a run: {}", change.slot, new.summary());
+        Some(Finding::new(Breach::Slots, text))
+    }
+
     fn breach_of_configuration(
         &self,
-        item: ShardingItem,
+        slot: Slot,
         new: &Ledger,
         run: &Run,
     ) -> Option<(Breach, &'static str)> {
@@ -252,7 +351,7 @@ impl Write<'_> {
         }
         let total = config.value.sharding_total_count;
         let assigned = self.view.assignment().map(|assignment| assignment.value.total_count);
-        let is_assigned = item.index() < total && assigned == Some(total);
+        let is_assigned = slot.item.index() < total && assigned == Some(total);
         if is_assigned || run.source == RunSource::Failover {
             return None;
         }
@@ -261,14 +360,16 @@ impl Write<'_> {
 
     /// Judges the permit of a run. Only the permits of other runs show how many go on: a record
     /// whose holder is lost says nothing.
-    fn breach_of_limit(&self, item: ShardingItem, run: &Run) -> Option<&'static str> {
+    fn breach_of_limit(&self, of: Slot, run: &Run) -> Option<&'static str> {
         let ConfigState::Valid(config) = self.view.config_state() else { return None };
         let limit = config.value.cluster_concurrency?;
         let Some(permit) = run.permit else { return Some("was claimed without a permit") };
         if permit >= limit {
             return Some("was claimed with a permit beyond the limit");
         }
-        let others = self.view.items().filter(|(other, _)| *other != item);
+        let items = self.view.items().map(|(item, view)| (Slot::of(item), view));
+        let slots = items.chain(self.view.further_slots());
+        let others = slots.filter(|(other, _)| *other != of);
         let mut running = others.filter_map(|(_, view)| view.ledger.as_ref()?.value.running());
         let has_it = |other: &Run| other.permit == Some(permit) && (self.is_alive)(&other.holder);
         running.any(has_it).then_some("was claimed with the permit of another run")
@@ -276,7 +377,7 @@ impl Write<'_> {
 
     /// Judges S21: the note of a fire requests the cancellation of the run that it meets if, and
     /// only if, the job says so and the run is for a scheduled fire of its own.
-    fn breach_of_overlap(&self, item: ShardingItem, old: &Ledger, new: &Ledger) -> Option<Finding> {
+    fn breach_of_overlap(&self, item: Slot, old: &Ledger, new: &Ledger) -> Option<Finding> {
         self.writer?;
         let ConfigState::Valid(config) = self.view.config_state() else { return None };
         let run = old.run().filter(|_| new.token == old.token && old.cancels().is_none())?;
@@ -297,7 +398,7 @@ impl Write<'_> {
 
     /// Judges S22: the queue of an item grows at its end and shrinks at its beginning, by the run
     /// of the first fire alone, and it has the bound of the job.
-    fn breach_of_queue(&self, item: ShardingItem, old: &Ledger, new: &Ledger) -> Option<Finding> {
+    fn breach_of_queue(&self, item: Slot, old: &Ledger, new: &Ledger) -> Option<Finding> {
         self.writer?;
         let ConfigState::Valid(config) = self.view.config_state() else { return None };
         let limit = config.value.queue_limit().unwrap_or(0);
@@ -342,12 +443,12 @@ impl Write<'_> {
     /// session of the holder has ended. A missing instance node proves nothing.
     fn breach_of_end(
         &self,
-        item: ShardingItem,
+        slot: Slot,
         old: &Ledger,
         new: &Ledger,
     ) -> Option<(Breach, &'static str)> {
         let run = old.running()?;
-        if new.running().is_some() || (self.has_claimed)(item, old, run) {
+        if new.running().is_some() || (self.has_claimed)(slot.key(), old, run) {
             return None;
         }
         if !self.leads {
@@ -368,7 +469,7 @@ impl Write<'_> {
 
 /// Judges S15: a run whose cancellation is requested is not continued, and ends as cancelled unless
 /// its code returned. No other run ends as cancelled.
-fn breach_of_cancellation(item: ShardingItem, old: &Ledger, new: &Ledger) -> Option<Finding> {
+fn breach_of_cancellation(item: Slot, old: &Ledger, new: &Ledger) -> Option<Finding> {
     let run = old.run()?;
     let ends = new.run().is_none();
     let finding = |text: &str| {
@@ -430,7 +531,7 @@ fn breach_of_waiting(
     old: &Ledger,
     new: &Ledger,
 ) -> Option<Finding> {
-    let item = change.item;
+    let item = change.slot;
     if new.state == LedgerState::Retired || change.before.is_disabled() {
         return None;
     }
@@ -444,7 +545,7 @@ fn breach_of_waiting(
     if begun.is_some_and(|run| old.queued == [run.fire]) {
         return None;
     }
-    let merged = begun.and_then(|run| run.merged);
+    let merged = begun.or(change.beside).and_then(|run| run.merged);
     if merged.is_some_and(|merged| merged.first <= noted.first && noted.last <= merged.last) {
         return None;
     }

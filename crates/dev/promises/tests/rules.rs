@@ -129,8 +129,10 @@ impl Job {
             is_alive: &|id| Some(id.as_str()) != dead,
             has_claimed: &|_, _, run| run.holder == writer,
         };
-        let change = ItemChange { item: ITEM, before: view.item(ITEM), after: after.item(ITEM) };
-        write.breach_of(&change).map(|finding| finding.breach)
+        let of_slot = |key| ItemChange::between(key, |of| view.item(of), |of| after.item(of));
+        let further = after.further_slots().map(|(slot, _)| slot.key());
+        let mut keys = [ITEM].into_iter().chain(further);
+        keys.find_map(|key| write.breach_of(&of_slot(key))).map(|finding| finding.breach)
     }
 
     /// Judges the write of an instance that replaces the record of the item.

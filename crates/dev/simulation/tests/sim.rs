@@ -289,6 +289,36 @@ fn properties_hold_when_fires_queue() {
     assert!(misfires > 2_000 && full > 200 && failovers > 30 && changes > 30, "{seen:?}");
 }
 
+/// Returns the script of a seed in which fires run beside the runs that they meet, and operators
+/// change the number of runs of an item, or replace them by a queue.
+fn parallel_script(seed: u64) -> Script {
+    let mut script = overlap_script(seed);
+    let job = &mut script.profile.job;
+    (job.cancel_overlaps, job.parallel) =
+        (false, [2, 2, 3, 5][usize::try_from(seed % 4).expect("below four")]);
+    job.cluster_concurrency = if seed.is_multiple_of(3) { 4 } else { 0 };
+    // Runs last up to three periods.
+    (script.profile.work.slow, script.profile.work.slow_ms) = (80, 1_000 * (1 + seed as u32 % 3));
+    let next = |n: u64| match n % 6 {
+        0 => Change::Parallel(0),
+        1 => Change::Queue(2),
+        2 => Change::Queue(0),
+        3 => Change::Parallel(3),
+        _ => Change::Parallel(2),
+    };
+    with_changes(script, |change| matches!(change, Change::CancelOverlaps(_)), next)
+}
+
+/// Fires run beside unfinished runs of their items under all faults, cancellations, backfills and
+/// limits, while items are added and removed and instances join and leave.
+#[test]
+fn properties_hold_when_runs_are_parallel() {
+    let events = ["misfire", "beside", "failover", "config_parallel"];
+    let seen = played(400, parallel_script, |_| Judge::Online, events);
+    let [misfires, beside, failovers, changes] = seen;
+    assert!(misfires > 500 && beside > 2_000 && failovers > 30 && changes > 30, "{seen:?}");
+}
+
 /// Plays every seed and script that once found a fault.
 #[test]
 fn corpus_finds_no_violation() {

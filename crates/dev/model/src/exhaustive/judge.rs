@@ -44,11 +44,15 @@ impl Transition<'_> {
             is_alive: self.is_alive,
             has_claimed: &has_claimed,
         };
-        let items: BTreeSet<_> =
-            self.before.items().chain(self.after.items()).map(|(item, _)| item).collect();
-        items.into_iter().find_map(|item| {
-            let (before, after) = (self.before.item(item), self.after.item(item));
-            write.breach_of(&ItemChange { item, before, after }).map(|finding| finding.breach)
+        let keys_of = |view: &JobView| -> Vec<ShardingItem> {
+            let further = view.further_slots().map(|(slot, _)| slot.key());
+            view.items().map(|(item, _)| item).chain(further).collect()
+        };
+        let keys = keys_of(self.before).into_iter().chain(keys_of(self.after));
+        keys.collect::<BTreeSet<_>>().into_iter().find_map(|key| {
+            let change =
+                ItemChange::between(key, |of| self.before.item(of), |of| self.after.item(of));
+            write.breach_of(&change).map(|finding| finding.breach)
         })
     }
 

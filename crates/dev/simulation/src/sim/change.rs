@@ -42,6 +42,8 @@ pub enum Change {
     CancelOverlaps(bool),
     /// Maximum number of fires that queue behind a run; 0 is no queue.
     Queue(u32),
+    /// Maximum number of runs of an item at the same time; 0 is one.
+    Parallel(u32),
     /// Placement rules; empty is none.
     Placement(String),
     /// No change: the configuration is written again, which repairs an invalid one.
@@ -67,6 +69,7 @@ impl Change {
             Self::Group(_) => "config_group",
             Self::CancelOverlaps(_) => "config_overlap",
             Self::Queue(_) => "config_queue",
+            Self::Parallel(_) => "config_parallel",
             Self::Placement(_) => "config_placement",
             Self::Nothing => "repair",
         }

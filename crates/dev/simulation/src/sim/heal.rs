@@ -305,7 +305,10 @@ fn view_matches(coordinator: &Coordinator, registry: &JobView) -> bool {
     let (shown, whole) = (coordinator.view().to_string(), registry.to_string());
     let (shown, whole): (BTreeSet<_>, BTreeSet<_>) =
         (shown.lines().collect(), whole.lines().collect());
-    let unseen_items = whole.difference(&shown).all(|line| line.starts_with("item "));
+    // Nor does it watch further slots if the job does not allow them any more.
+    let is_slot = |line: &str| line.starts_with("slot ") && line.contains(": idle");
+    let unseen_items =
+        whole.difference(&shown).all(|line| line.starts_with("item ") || is_slot(line));
     let own = coordinator.instance().into_iter().flat_map(|me| registry.items_of(me));
     let sees_own =
         own.map(|(item, _)| item).all(|item| coordinator.view().item(item).owner.is_some());

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use coordination::{
-    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, ServerIp, StartItem,
+    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, ServerIp, Slot, StartItem,
 };
 use promises::{Finding, ItemChange, Leadership, Write};
 use reg_center::{Change, SessionId};
@@ -23,7 +23,7 @@ pub(crate) struct Tracked {
     /// Session and process (node and incarnation) of each instance.
     instances: BTreeMap<InstanceId, (SessionId, (usize, u32))>,
     /// Runs that were started under a token.
-    started: BTreeSet<(ShardingItem, FencingToken)>,
+    started: BTreeSet<(Slot, FencingToken)>,
     /// Instances that have left gracefully.
     left: BTreeSet<InstanceId>,
     /// Tokens of the once-per-cluster calls so far.
@@ -103,8 +103,8 @@ impl World {
         let before_log = changes.iter().any(is_backfills).then(|| self.observer.view().clone());
         let view = self.observer.view();
         let leadership = Leadership::of(view);
-        let before: Vec<_> =
-            items.into_iter().map(|item| (item, view.item(item).clone())).collect();
+        let before: BTreeMap<_, _> =
+            items.into_iter().map(|key| (key, view.item(key).clone())).collect();
         self.observe_changes(changes);
         self.check_election(writer, &leadership);
         for (item, node) in reports {
@@ -113,9 +113,10 @@ impl World {
         if let Some(before) = before_log {
             self.check_backfills(&before);
         }
-        for (item, before) in before {
-            let after = self.observer.view().item(item).clone();
-            let change = ItemChange { item, before: &before, after: &after };
+        let after = self.observer.view().clone();
+        for key in before.keys() {
+            let was = |of| before.get(&of).unwrap_or_else(|| after.item(of));
+            let change = ItemChange::between(*key, was, |of| after.item(of));
             self.check_promises(writer, &leadership, &change);
             self.check_item(&change);
         }
@@ -180,7 +181,7 @@ impl World {
 
     /// Checks what only the whole run shows about the change of an item, and notes ended runs.
     fn check_item(&mut self, change: &ItemChange<'_>) {
-        let item = change.item;
+        let item = change.slot.item;
         self.check_future(change);
         let Some((old, new)) = change.records() else { return };
         self.check_answer(change);
@@ -190,7 +191,7 @@ impl World {
         }
         if let Some(run) = change.begun() {
             self.check_not_left(item, run);
-            if old.is_idle() {
+            if old.is_idle() && change.slot.number == 0 {
                 self.check_caught_up(item, old, new, run);
             }
         }
@@ -208,7 +209,7 @@ impl World {
         if ahead_ms > product::MAX_TIME_DIFF_MS {
             let text = format!(
                 "the record of item {} accounts for a fire {ahead_ms} ms in the future",
-                change.item
+                change.slot
             );
             self.fail("S14", text);
         }
@@ -217,7 +218,7 @@ impl World {
     /// Checks that only one run answers each request.
     fn check_answer(&mut self, change: &ItemChange<'_>) {
         let Some(request) = change.answered() else { return };
-        let item = change.item;
+        let item = change.slot.item;
         self.tracked.asked.entry((item, request.at)).or_default().answered += 1;
         if !self.tracked.answered.insert((item, request.id.clone(), request.at)) {
             self.fail("S1a", format!("item {item} ran twice for request {}", request.id));
@@ -279,16 +280,16 @@ impl World {
     /// Checks that a claimed run starts once, and that no run starts where the item is running
     /// already.
     pub(crate) fn check_start(&mut self, index: usize, start: &StartItem) {
-        let (item, token) = (start.item, start.token);
+        let (item, slot, token) = (start.item, start.slot(), start.token);
         if token == FencingToken::UNFENCED {
             *self.tracked.unclaimed.entry((item, start.fire)).or_default() += 1;
-        } else if !self.tracked.started.insert((item, token)) {
-            self.fail("S1", format!("item {item} under token {token} was started twice"));
+        } else if !self.tracked.started.insert((slot, token)) {
+            self.fail("S1", format!("item {slot} under token {token} was started twice"));
         }
         self.check_begin(index, start);
         self.check_parameter_at_start(start);
-        if self.nodes[index].runs.iter().any(|exec| exec.item == item) {
-            self.fail("S1", format!("item {item} was started while it runs in the same process"));
+        if self.nodes[index].runs.iter().any(|exec| exec.slot() == slot) {
+            self.fail("S1", format!("item {slot} was started while it runs in the same process"));
         }
     }
 }

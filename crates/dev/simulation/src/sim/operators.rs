@@ -120,6 +120,7 @@ impl World {
             Change::Group(max) => settings.group = *max,
             Change::CancelOverlaps(on) => settings.cancel_overlaps = *on,
             Change::Queue(max) => settings.queue = *max,
+            Change::Parallel(max) => settings.parallel = *max,
             Change::Placement(rules) => settings.placement.clone_from(rules),
             Change::Nothing => {}
         }

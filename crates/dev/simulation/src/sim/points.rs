@@ -135,6 +135,7 @@ fn profile(like_zookeeper: bool) -> Profile {
             group_starts: 0,
             cancel_overlaps: false,
             queue: 0,
+            parallel: 0,
             placed: false,
             placement: String::new(),
             excluded_days: String::new(),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use coordination::{
     CatchUp, Coordinator, DEFAULT_MAX_TIME_DIFF_SECONDS, Event, FireTime, Following, GroupLimits,
-    GroupName, GroupNode, Identity, JobConfig, JobName, Layout, Now, Overlap, RequestParameter,
-    ServerIp, ServerTtl, StartRate, encode_config, encode_group_limits,
+    GroupName, GroupNode, Identity, JobConfig, JobName, Layout, NodeKind, Now, Overlap,
+    RequestParameter, ServerIp, ServerTtl, StartRate, encode_config, encode_group_limits,
 };
 use reg_center::{Limits, Node, NodePath, Op};
 use serde::Deserialize;
@@ -88,20 +88,13 @@ impl Paths {
 
     /// Returns the kind of a node; `Other` for nodes of other jobs.
     pub(crate) fn subject(&self, path: &NodePath) -> Subject {
-        let Some(rest) = path.below(&self.root) else { return Subject::Other };
-        let item = |text: &str| text.parse().ok().map(ShardingItem::new);
-        let subject = match rest.split_once('/') {
-            Some(("ledger", number)) => item(number).map(Subject::Ledger),
-            Some(("sharding", rest)) => {
-                rest.strip_suffix("/instance").and_then(item).map(Subject::Owner)
-            }
-            Some(("coordination", rest)) => {
-                rest.strip_prefix("progress/").and_then(item).map(Subject::Progress)
-            }
-            Some(("servers", ip)) => ServerIp::new(ip).ok().map(Subject::Server),
-            _ => None,
-        };
-        subject.unwrap_or(Subject::Other)
+        match self.layout.parse(path) {
+            Some(NodeKind::Ledger(key)) => Subject::Ledger(key),
+            Some(NodeKind::Owner(item)) => Subject::Owner(item),
+            Some(NodeKind::Progress(key)) => Subject::Progress(key),
+            Some(NodeKind::Server(ip)) => Subject::Server(ip),
+            _ => Subject::Other,
+        }
     }
 
     /// Reads a newly created request: its id and its parameter.
@@ -211,10 +204,11 @@ pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
         // and the queue.
         let notes = settings.misfire && settings.monitor && !settings.catch_up;
         let may_overlap = notes && settings.after_s == 0 && !profile.mixed_releases;
-        it.overlap = match (settings.cancel_overlaps, settings.queue) {
-            (true, _) => Some(Overlap::Cancel),
-            (false, 0) => None,
-            (false, max) => Some(Overlap::Queue(max)),
+        it.overlap = match (settings.cancel_overlaps, settings.queue, settings.parallel) {
+            (true, ..) => Some(Overlap::Cancel),
+            (false, 0, 0) => None,
+            (false, 0, max) => Some(Overlap::Parallel(max)),
+            (false, max, _) => Some(Overlap::Queue(max)),
         }
         .filter(|_| may_overlap);
         it.start_rate = Some(rate).filter(|rate| rate.max > 0 && settings.monitor);

@@ -135,6 +135,10 @@ pub struct JobSettings {
     /// seed draws one: a test does.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub queue: u32,
+    /// Maximum number of runs of an item at the same time, unless fires cancel runs or queue; 0 is
+    /// one. No seed draws another: a test does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub parallel: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -411,6 +415,7 @@ impl JobSettings {
             group_starts: 0,
             cancel_overlaps: false,
             queue: 0,
+            parallel: 0,
             placed: false,
             placement: String::new(),
         }

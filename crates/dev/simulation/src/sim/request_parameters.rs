@@ -39,7 +39,7 @@ impl World {
         if parameter.is_some() {
             self.coverage.count("run_with_parameter");
         }
-        let view = self.observer.view().item(start.item);
+        let view = self.observer.view().item(start.slot().key());
         let record = view.ledger.as_ref().map(|ledger| &ledger.value);
         let record = record.filter(|ledger| ledger.token == start.token);
         let expected = record.and_then(Ledger::run).map(|run| run.parameter.clone());

@@ -78,7 +78,7 @@ impl Shrinker {
     }
 
     fn simplify(&mut self) {
-        let rows: [fn(&mut Script); 30] = [
+        let rows: [fn(&mut Script); 31] = [
             |script| script.profile.nodes -= u8::from(script.profile.nodes > 1),
             |script| script.profile.job.items = 1,
             |script| script.profile.job.items = script.profile.job.items.div_ceil(2),
@@ -105,6 +105,7 @@ impl Shrinker {
             |script| script.profile.job.group_starts = 0,
             |script| script.profile.job.cancel_overlaps = false,
             |script| script.profile.job.queue = 0,
+            |script| script.profile.job.parallel = 0,
             |script| script.profile.job.narrow = false,
             |script| script.profile.job.excluded_days = String::new(),
             |script| script.profile.job.placement = String::new(),

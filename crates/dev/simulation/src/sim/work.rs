@@ -61,6 +61,9 @@ impl World {
     pub(crate) fn start_run(&mut self, index: usize, start: &StartItem) {
         let exec = self.draw_run(index, start);
         self.coverage.runs += 1;
+        if start.slot > 0 {
+            self.coverage.count("beside");
+        }
         self.check_start(index, start);
         let (accepted, rseq) = self.resource.take(exec.slot(), exec.token);
         let fact = Fact::Announced { run: exec.id(), accepted, rseq };
