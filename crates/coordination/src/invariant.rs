@@ -282,7 +282,8 @@ fn queues(decision: &Decision<'_>, change: &Change<'_>) -> bool {
         let has_room = !before.is_queue_full(max);
         return has_room && after.queued == [&before.queued[..], &[fire]].concat();
     }
-    let begun = after.running().filter(|run| before.is_idle() && run.is_scheduled());
+    let here = after.running().filter(|run| before.is_idle() && run.is_scheduled());
+    let begun = here.or_else(|| begun_beside(decision, change.key));
     match (begun, max, before.queued.split_first()) {
         (Some(run), Some(_), Some((first, later))) => {
             run.fire == *first && run.merged.is_none() && after.queued == later
@@ -290,6 +291,16 @@ fn queues(decision: &Decision<'_>, change: &Change<'_>) -> bool {
         (Some(_), _, _) => after.queued.is_empty(),
         (None, _, _) => after.queued == before.queued || after.state == LedgerState::Retired,
     }
+}
+
+/// Returns the run that a plan begins in a further slot of an item.
+fn begun_beside<'a>(decision: &Decision<'a>, item: ShardingItem) -> Option<&'a Run> {
+    let changes = decision.plan.steps.iter().filter_map(|step| change(decision.view, step));
+    let mut beside = changes.filter(|of| of.key != item && Slot::of(of.key).item == item);
+    beside.find_map(|of| {
+        let Change { before, after, .. } = of;
+        after.running().filter(|run| before.running() != Some(run))
+    })
 }
 
 /// A run begins in a further slot that the job has, for a fire that the same write settles in the

@@ -17,7 +17,7 @@ const FIRST: usize = 0;
 const SECOND: usize = 1;
 const A_WHILE: Duration = Duration::from_secs(2);
 /// A record in a shape that this version cannot guess.
-const VERSION_2: &str = r#"{"v":2,"state":{"new":["shape"]}}"#;
+const LATER_VERSION: &str = r#"{"v":3,"state":{"new":["shape"]}}"#;
 const LATER: &str = r#""later":{"a":[1,"x"]}"#;
 
 /// Adds a field to a record, as a later version would that keeps the format version.
@@ -36,7 +36,7 @@ fn assert_kept(cluster: &Cluster, node: &str, step: &str) {
 fn has_anomaly(cluster: &Cluster, instance: usize, node: &str) -> bool {
     cluster.events(instance).iter().any(|event| {
         let JobEvent::Anomaly { path, reason } = event else { return false };
-        path.ends_with(node) && reason.contains("format version 2")
+        path.ends_with(node) && reason.contains("format version 3")
     })
 }
 
@@ -127,7 +127,7 @@ fn fields_of_later_version_survive_each_change_of_a_record() {
 #[test]
 fn ledger_record_of_later_version_stops_its_item_alone() {
     let mut cluster = Cluster::settled(2, &job_of(4));
-    cluster.write("ledger/0", VERSION_2);
+    cluster.write("ledger/0", LATER_VERSION);
     cluster.run_for(A_WHILE);
     let owner = cluster.owner(0).cloned();
     for instance in [FIRST, SECOND] {
@@ -148,7 +148,7 @@ fn ledger_record_of_later_version_stops_its_item_alone() {
     let next = cluster.fire();
     cluster.run_for(A_WHILE);
     assert_eq!(cluster.items_run_for(next), [1], "{}", cluster.trace());
-    assert_eq!(cluster.data_of("ledger/0").as_deref(), Some(VERSION_2), "{}", cluster.trace());
+    assert_eq!(cluster.data_of("ledger/0").as_deref(), Some(LATER_VERSION), "{}", cluster.trace());
 }
 
 /// The version of the term or of the assignment decides who may run what, so that an instance that
@@ -158,7 +158,7 @@ fn term_or_assignment_of_later_version_stops_the_job_and_stays() {
     for node in ["coordination/assignment", "coordination/term"] {
         let mut cluster = Cluster::settled(2, &job_of(4));
         let former = cluster.data_of(node).unwrap();
-        cluster.write(node, VERSION_2);
+        cluster.write(node, LATER_VERSION);
         cluster.run_for(A_WHILE);
         cluster.join();
         cluster.crash(FIRST);
@@ -166,7 +166,7 @@ fn term_or_assignment_of_later_version_stops_the_job_and_stays() {
         let fire = cluster.fire();
         cluster.run_for(A_WHILE);
         assert_eq!(cluster.items_run_for(fire), [0; 0], "{node}\n{}", cluster.trace());
-        assert_eq!(cluster.data_of(node).as_deref(), Some(VERSION_2), "{node}");
+        assert_eq!(cluster.data_of(node).as_deref(), Some(LATER_VERSION), "{node}");
         assert!(has_anomaly(&cluster, SECOND, node), "{node}\n{}", cluster.trace());
         let waits_for = cluster.waits_for(SECOND);
         assert!(waits_for.is_some_and(|text| text.contains("an update")), "{waits_for:?}");
@@ -185,7 +185,7 @@ fn request_and_calls_of_later_version_stay_and_do_not_stop_the_job() {
     let mut cluster =
         Cluster::settled_with(2, &job_of(2), |coordinator, _| coordinator.calling_back());
     let nodes = ["coordination/triggers/later", "coordination/once"];
-    nodes.iter().for_each(|node| cluster.create_or_write(node, VERSION_2));
+    nodes.iter().for_each(|node| cluster.create_or_write(node, LATER_VERSION));
     for _ in 0..2 {
         let fire = cluster.fire();
         cluster.run_for(A_WHILE);
@@ -195,7 +195,7 @@ fn request_and_calls_of_later_version_stay_and_do_not_stop_the_job() {
     }
     assert_eq!(cluster.return_callbacks().len(), 0, "{}", cluster.trace());
     for node in nodes {
-        assert_eq!(cluster.data_of(node).as_deref(), Some(VERSION_2), "{}", cluster.trace());
+        assert_eq!(cluster.data_of(node).as_deref(), Some(LATER_VERSION), "{}", cluster.trace());
         assert!(has_anomaly(&cluster, FIRST, node), "{node}\n{}", cluster.trace());
     }
 }

@@ -112,13 +112,13 @@ async fn former_configuration_of_another_job_is_refused() {
 async fn update_fails_if_a_later_version_wrote_the_former_configurations() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
-    let newer = r#"[{"v":2}]"#;
+    let newer = r#"[{"v":3}]"#;
     world.write(&[("/job/coordination/former-configs", newer)], &[]).await;
     let operations = world.operations();
     let stored = operations.config(&job()).await.unwrap();
     let wanted = stored.config.unwrap().with(|it| it.sharding_total_count = 6);
     let error = operations.update_config(&wanted, stored.revision, &by()).await.unwrap_err();
-    assert!(error.to_string().contains("format version 2"), "{error}");
+    assert!(error.to_string().contains("format version 3"), "{error}");
     assert_eq!(operations.config(&job()).await.unwrap().revision, stored.revision);
     world.replace("/job/coordination/former-configs", "{").await;
     operations.update_config(&wanted, stored.revision, &by()).await.unwrap();

@@ -179,7 +179,7 @@ async fn each_known_leftover_is_found_at_its_node() {
         (
             "an item record of a later version",
             false,
-            &[("/job/ledger/0", VERSION_2)],
+            &[("/job/ledger/0", LATER_VERSION)],
             Code::NewerRecord,
             None,
             Severity::Error,
@@ -188,7 +188,7 @@ async fn each_known_leftover_is_found_at_its_node() {
         (
             "an assignment of a later version",
             false,
-            &[("/job/coordination/assignment", VERSION_2)],
+            &[("/job/coordination/assignment", LATER_VERSION)],
             Code::NewerRecord,
             None,
             Severity::Error,
@@ -197,7 +197,7 @@ async fn each_known_leftover_is_found_at_its_node() {
         (
             "a request of a later version",
             false,
-            &[("/job/coordination/triggers/r", VERSION_2)],
+            &[("/job/coordination/triggers/r", LATER_VERSION)],
             Code::NewerRecord,
             None,
             Severity::Error,
@@ -206,7 +206,7 @@ async fn each_known_leftover_is_found_at_its_node() {
         (
             "calls of a later version",
             false,
-            &[("/job/coordination/once", VERSION_2)],
+            &[("/job/coordination/once", LATER_VERSION)],
             Code::NewerRecord,
             None,
             Severity::Error,
@@ -215,7 +215,7 @@ async fn each_known_leftover_is_found_at_its_node() {
         (
             "an audit log of a later version",
             false,
-            &[("/job/coordination/audit", VERSION_2)],
+            &[("/job/coordination/audit", LATER_VERSION)],
             Code::NewerRecord,
             None,
             Severity::Error,
@@ -224,7 +224,7 @@ async fn each_known_leftover_is_found_at_its_node() {
         (
             "former configurations of a later version",
             false,
-            &[("/job/coordination/former-configs", VERSION_2)],
+            &[("/job/coordination/former-configs", LATER_VERSION)],
             Code::NewerRecord,
             None,
             Severity::Error,
@@ -233,7 +233,7 @@ async fn each_known_leftover_is_found_at_its_node() {
         (
             "a template of a later version",
             false,
-            &[("/job/coordination/template", VERSION_2)],
+            &[("/job/coordination/template", LATER_VERSION)],
             Code::NewerRecord,
             None,
             Severity::Error,
@@ -255,7 +255,7 @@ async fn each_known_leftover_is_found_at_its_node() {
 }
 
 /// A record that this version cannot read, and so must not change.
-const VERSION_2: &str = r#"{"v":2}"#;
+const LATER_VERSION: &str = r#"{"v":3}"#;
 
 #[tokio::test]
 async fn fixed_findings_do_not_recur() {

@@ -271,7 +271,7 @@ async fn outcome_is_an_error_if_a_later_version_wrote_the_record() {
     world.hold(&[0]);
     let report = operations.trigger(&job(), Some(&items(&[0])), &by()).await.unwrap();
     world.until_seen("a run", |seen| seen.len() == 1).await;
-    world.replace("/job/ledger/0", r#"{"v":2}"#).await;
+    world.replace("/job/ledger/0", r#"{"v":3}"#).await;
     let request = report.request.unwrap();
     let error = operations.outcome(&request, support::DEADLINE).await.unwrap_err();
     assert!(matches!(error, Error::NewerRecord { .. }), "{error}");
@@ -419,12 +419,12 @@ async fn lost_reply_never_repeats_a_change() {
 async fn change_fails_if_a_later_version_wrote_the_audit_log() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
-    let log = r#"[{"v":2,"changes":[]}]"#;
+    let log = r#"[{"v":3,"changes":[]}]"#;
     world.write(&[("/job/coordination/audit", log)], &[]).await;
     let operations = world.operations();
     let error = operations.pause(&Scope::of_job(job()), &by()).await.unwrap_err();
     assert!(matches!(error, Error::NewerRecord { .. }), "{error}");
-    assert!(error.to_string().contains("format version 2"), "{error}");
+    assert!(error.to_string().contains("format version 3"), "{error}");
     assert_eq!(world.now().view().server_state(&ip(1)), Some(ServerState::Enabled));
     assert_eq!(world.stored("/job/coordination/audit").unwrap(), log);
     world.replace("/job/coordination/audit", "{").await;

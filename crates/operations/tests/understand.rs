@@ -453,12 +453,12 @@ async fn record_of_a_later_version_is_a_reason() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     world.until("the first to own all items", |job| shared_by(job, &[1])).await;
-    world.replace("/job/ledger/1", r#"{"v":2}"#).await;
-    world.replace("/job/coordination/assignment", r#"{"v":2}"#).await;
+    world.replace("/job/ledger/1", r#"{"v":3}"#).await;
+    world.replace("/job/coordination/assignment", r#"{"v":3}"#).await;
     let is_of = |node: &str, reasons: &[WhyNot]| {
         reasons.iter().any(|reason| {
             let WhyNot::NewerRecord { node: found, fault } = reason else { return false };
-            found == node && fault.contains("format version 2")
+            found == node && fault.contains("format version 3")
         })
     };
     let job = world.now();

@@ -153,6 +153,7 @@ impl Coordinator {
             config.sharding_total_count >= self.settings.following.own_from
                 && config.catch_up.is_none()
                 && config.slots() == 1
+                && !view.further_slots().any(|(_, slot)| slot.is_busy())
                 && config.monitor_execution
         };
         let leads = || view.leader() == Some(me) || view.term_of(me).is_some();

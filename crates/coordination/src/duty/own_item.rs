@@ -267,14 +267,18 @@ impl<'a> OwnItem<'a> {
         let has_misfire = next.misfire.is_some();
         // The owner check makes the write conflict if the item has moved since.
         let mut steps = vec![Step::owner_unchanged(item, self.owner_version)];
-        match (self.further_slot, &self.view.ledger) {
-            (Some(_), Some(recorded)) => {
-                let (of_item, of_slot) = recorded.value.divided(next);
-                let version = slot.ledger.as_ref().map(|ledger| ledger.version);
+        let further = self.further_slot.and(slot.ledger.as_ref());
+        match further.zip(self.view.ledger.as_ref()) {
+            Some((run, recorded)) => {
+                let (of_item, of_slot) = recorded.value.divided(&run.value, next);
                 steps.push(Step::set_ledger(item, self.ledger_version, of_item));
-                steps.push(Step::set_ledger(key, version, of_slot));
+                steps.push(if of_slot == run.value {
+                    Step::ledger_unchanged(key, run.version)
+                } else {
+                    Step::set_ledger(key, Some(run.version), of_slot)
+                });
             }
-            _ => steps.push(Step::set_ledger(item, self.ledger_version, next)),
+            None => steps.push(Step::set_ledger(item, self.ledger_version, next)),
         }
         if !was_running && let Some(holder) = holder {
             steps.push(Step::mark_running(key, holder));

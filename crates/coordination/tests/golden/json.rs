@@ -256,11 +256,17 @@ fn overlap_is_stored_in_both_dialects() {
         let queue = coordination::encode_config(&config);
         assert_eq!(queue, document.replace("cancel", "queue 7"));
         assert_eq!(coordination::decode_config(queue.as_bytes()).unwrap().overlap, config.overlap);
-        for wrong in ["stop", "queue 0", "queue 101", "queue"] {
+        config.overlap = Some(coordination::Overlap::Parallel(3));
+        let parallel = coordination::encode_config(&config);
+        assert_eq!(parallel, document.replace("cancel", "parallel 3"));
+        let read = coordination::decode_config(parallel.as_bytes()).unwrap();
+        assert_eq!(read.overlap, config.overlap);
+        for wrong in ["stop", "queue 0", "queue 101", "queue", "parallel 1", "parallel 17"] {
             let text = document.replace("cancel", wrong);
             let error = coordination::decode_config(text.as_bytes()).unwrap_err().to_string();
+            let valid = "cancel, queue 1 to queue 100, parallel 2 to parallel 16, or none";
             let names = error.contains(&format!("{wrong:?}"));
-            assert!(names && error.contains("cancel, queue 1 to queue 100, or none"), "{error}");
+            assert!(names && error.contains(valid), "{error}");
         }
     }
 }

@@ -28,9 +28,13 @@ impl Ledger {
     }
 
     /// Returns the record of the item and that of the slot after a change of the record that
-    /// [`with_run_of`](Self::with_run_of) returned. `self` is the record of the item before it.
+    /// [`with_run_of`](Self::with_run_of) returned. `self` is the record of the item before it, and
+    /// `slot` that of the slot.
     #[must_use]
-    pub(crate) fn divided(&self, changed: Self) -> (Self, Self) {
+    pub(crate) fn divided(&self, slot: &Self, changed: Self) -> (Self, Self) {
+        // A release by an older record relies on the last fire.
+        let begins = changed.token != slot.token;
+        let last_fire = if begins { changed.last_fire } else { slot.last_fire };
         let (_, config_of_next) = changed.next_owed();
         let fires = Self {
             last_fire: changed.last_fire,
@@ -54,8 +58,8 @@ impl Ledger {
             began_ms: changed.began_ms,
             ended_ms: changed.ended_ms,
             unknown: changed.unknown,
-            // A release by an older record relies on the last fire.
-            ..Self::new(changed.last_fire)
+            last_fire,
+            ..slot.clone()
         };
         (item, slot)
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | absent or 0 | reads it; writes it as version 1 the next time |
 //! | 1 | reads and writes it |
+//! | 2 | reads and writes it: the record of an item that has further slots |
 //! | greater | refuses it: neither uses nor overwrites it |
 //!
 //! A version is raised only if an older instance would decide wrongly by the record. Such an
@@ -17,8 +18,8 @@ use std::fmt;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Format version of the records that this version writes, and the greatest one that it reads.
-pub const FORMAT_VERSION: u64 = 1;
+/// Greatest format version of the records that this version reads and writes.
+pub const FORMAT_VERSION: u64 = 2;
 
 /// Reason why a stored record cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +70,11 @@ pub(super) struct FormatVersion(u64);
 impl FormatVersion {
     /// Version of the records from before the field existed.
     pub(super) const ZERO: Self = Self(0);
-    /// Version of the records that are written.
-    pub(super) const WRITTEN: Self = Self(FORMAT_VERSION);
+    /// Version of the records that are written, except for those with a later one.
+    pub(super) const WRITTEN: Self = Self(1);
+    /// Version of the record of an item that has further slots. A leader that ignored their runs
+    /// could move the item.
+    pub(super) const WITH_SLOTS: Self = Self(2);
 }
 
 impl<'de> Deserialize<'de> for FormatVersion {

@@ -163,7 +163,10 @@ pub fn encode_ledger(ledger: &Ledger) -> String {
         LedgerState::Retired => StateDoc::Retired,
     };
     to_json(&LedgerDoc {
-        version: FormatVersion::WRITTEN,
+        version: match ledger.further_slots {
+            0 => FormatVersion::WRITTEN,
+            _ => FormatVersion::WITH_SLOTS,
+        },
         state,
         holder: run.map(|run| run.holder.to_string()),
         fire: run.map(|run| run.fire.0),

@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn version_decides_whether_a_record_is_read() {
-        let newer = Some(RecordError::Newer { version: 2 });
+        let newer = Some(RecordError::Newer { version: 3 });
         for (decode, text) in decoders() {
             let with =
                 |fields: &str| text.replacen('{', &format!("{{{fields},"), 1).replace(",}", "}");
@@ -171,13 +171,13 @@ mod tests {
             for fields in [r#""v":0"#, r#""v":1"#, r#""v":1,"later":{"a":[1,null]}"#] {
                 assert_eq!(decode(with(fields).as_bytes()), None, "{fields} in {text}");
             }
-            assert_eq!(decode(with(r#""v":2"#).as_bytes()), newer, "{text}");
-            assert_eq!(decode(br#"{"other":["shape"],"v":2}"#), newer, "{text}");
-            for fields in [r#""v":-1"#, r#""v":"2""#, r#""v":1.5"#, r#""v":2,"v":2"#] {
+            assert_eq!(decode(with(r#""v":3"#).as_bytes()), newer, "{text}");
+            assert_eq!(decode(br#"{"other":["shape"],"v":3}"#), newer, "{text}");
+            for fields in [r#""v":-1"#, r#""v":"2""#, r#""v":1.5"#, r#""v":3,"v":3"#] {
                 let error = decode(with(fields).as_bytes());
                 assert!(error.is_some_and(|error| !error.is_newer()), "{fields} in {text}");
             }
-            let cut = decode(br#"{"v":2,"#);
+            let cut = decode(br#"{"v":3,"#);
             assert!(cut.is_some_and(|error| !error.is_newer()), "{text}");
         }
     }
@@ -221,10 +221,10 @@ mod tests {
 
     #[test]
     fn error_of_later_version_says_what_to_do() {
-        let error = decode_ledger(br#"{"v":2}"#).unwrap_err();
+        let error = decode_ledger(br#"{"v":3}"#).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the record has format version 2, and this program reads versions up to 1: update this program"
+            "the record has format version 3, and this program reads versions up to 2: update this program"
         );
     }
 
