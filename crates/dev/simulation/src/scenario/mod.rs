@@ -6,7 +6,7 @@
 //! table.
 //!
 //! In reading order: `stage`, `waits` (functions for scripts) · `history_queries`, `findings`
-//! (functions for expectations) · `f01` … `f38` · `judge`.
+//! (functions for expectations) · `f01` … `f39` · `judge`.
 
 mod findings;
 mod history_queries;
@@ -52,6 +52,7 @@ mod f35;
 mod f36;
 mod f37;
 mod f38;
+mod f39;
 
 use futures_util::future::BoxFuture;
 use testkit::harness::{
@@ -65,7 +66,7 @@ pub use stage::{ScenarioError, Stage};
 /// A fault scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Number of the scenario: `F01` to `F38`.
+    /// Number of the scenario: `F01` to `F39`.
     pub id: &'static str,
     /// The fault, in a few words.
     pub title: &'static str,
@@ -86,7 +87,7 @@ pub struct Scenario {
 }
 
 /// All scenarios, in order.
-pub const ALL: [Scenario; 38] = [
+pub const ALL: [Scenario; 39] = [
     f01::SCENARIO,
     f02::SCENARIO,
     f03::SCENARIO,
@@ -125,6 +126,7 @@ pub const ALL: [Scenario; 38] = [
     f36::SCENARIO,
     f37::SCENARIO,
     f38::SCENARIO,
+    f39::SCENARIO,
 ];
 
 /// Returns the scenario of this number, e.g. `F05`.
@@ -132,7 +134,7 @@ pub const ALL: [Scenario; 38] = [
 /// # Examples
 /// ```
 /// assert_eq!(simulation::scenario::find("F06").map(|scenario| scenario.id), Some("F06"));
-/// assert!(simulation::scenario::find("F39").is_none());
+/// assert!(simulation::scenario::find("F40").is_none());
 /// ```
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Scenario> {

@@ -77,13 +77,15 @@ pub(crate) struct NotedSeen {
     pub(crate) each: Vec<i64>,
 }
 
-/// A committed change of an item's record.
+/// A committed change of the record of an item, or of a further slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) mt: u64,
     pub(crate) zxid: i64,
     pub(crate) sid: i64,
     pub(crate) item: u32,
+    /// Number of the slot; 0 for the record of the item itself.
+    pub(crate) slot: u32,
     pub(crate) before: Option<LedgerSeen>,
     pub(crate) after: LedgerSeen,
 }
@@ -162,8 +164,13 @@ impl Change {
             && self.before.as_ref().is_some_and(|before| before.is_running() || before.is_orphan())
     }
 
-    /// Returns the fires of a scheduled claim. `gaps` are those of all records until then.
-    fn account(&self, gaps: &[GapSeen]) -> Option<Account> {
+    fn is_of(&self, other: &Self) -> bool {
+        (self.item, self.slot) == (other.item, other.slot)
+    }
+
+    /// Returns the fires of a scheduled claim. `gaps` are those of all records until then, and
+    /// `next` is the next fire of the item by the schedule.
+    fn account(&self, gaps: &[GapSeen], next: Option<i64>) -> Option<Account> {
         let fire = self.after.fire?;
         let is_first = self.after.has_source("NORMAL") || self.after.has_source("MISFIRE");
         if !self.is_claim() || !is_first {
@@ -179,10 +186,7 @@ impl Change {
             count: range.count,
             token: self.after.token,
             // Beside a queue, the record has the fire that follows the last queued one.
-            next: self
-                .after
-                .next
-                .filter(|next| *next > range.last && self.after.queued().is_empty()),
+            next: next.filter(|next| *next > range.last && self.after.queued().is_empty()),
             is_misfire: self.after.has_source("MISFIRE"),
             gap_from: gap.map(|gap| gap.first),
         })
@@ -197,11 +201,12 @@ impl Seen<'_> {
         for record in self.records() {
             let Fact::Reg { zxid, sid, ops } = &record.fact else { continue };
             for op in ops {
-                let Some((item, after)) = ledger_write(op) else { continue };
-                let before = changes.iter().rev().find(|change| change.item == item);
-                let before = before.map(|change| change.after.clone());
+                let Some((item, slot, after)) = ledger_write(op) else { continue };
                 let (mt, zxid, sid) = (record.mt, *zxid, *sid);
-                changes.push(Change { mt, zxid, sid, item, before, after });
+                let change = Change { mt, zxid, sid, item, slot, before: None, after };
+                let before = changes.iter().rev().find(|earlier| earlier.is_of(&change));
+                let before = before.map(|earlier| earlier.after.clone());
+                changes.push(Change { before, ..change });
             }
         }
         changes
@@ -209,15 +214,19 @@ impl Seen<'_> {
 
     /// Returns the changes of one item's record.
     pub(crate) fn ledger_of(&self, item: u32) -> Vec<Change> {
-        self.ledger().into_iter().filter(|change| change.item == item).collect()
+        self.ledger().into_iter().filter(|it| it.item == item && it.slot == 0).collect()
     }
 
-    /// Returns the fires of the scheduled claims of an item, in order.
+    /// Returns the fires of the scheduled claims of an item in all of its slots, in order.
     pub(crate) fn accounts(&self, item: u32) -> Vec<Account> {
-        let (mut gaps, mut accounts) = (Vec::new(), Vec::new());
-        for change in self.ledger_of(item) {
+        let (mut gaps, mut next, mut accounts) = (Vec::new(), None, Vec::new());
+        for change in self.ledger().into_iter().filter(|change| change.item == item) {
             gaps.extend(change.after.gaps.iter().copied());
-            accounts.extend(change.account(&gaps));
+            // A claim in a further slot writes the record of the item first.
+            if change.slot == 0 {
+                next = change.after.next;
+            }
+            accounts.extend(change.account(&gaps, next));
         }
         accounts
     }
@@ -230,7 +239,7 @@ impl Seen<'_> {
         let mut lost = Vec::new();
         for (place, change) in changes.iter().enumerate().take_while(|(_, change)| change.mt <= mt)
         {
-            let later = || changes.iter().skip(place + 1).filter(|c| c.item == change.item);
+            let later = || changes.iter().skip(place + 1).filter(|later| later.is_of(change));
             let is_last = later().next().is_none_or(|next| next.mt > mt);
             let holder = change.after.holder.as_deref();
             let holder = holder.filter(|_| is_last && change.after.is_running());
@@ -267,13 +276,15 @@ impl Lost {
     }
 }
 
-fn ledger_write(op: &RegOp) -> Option<(u32, LedgerSeen)> {
+/// Returns the item, the slot and the record that an operation writes.
+fn ledger_write(op: &RegOp) -> Option<(u32, u32, LedgerSeen)> {
     let (path, data) = match op {
         RegOp::Create { path, data, .. } | RegOp::Set { path, data, .. } => (path, data),
         RegOp::Delete { .. } | RegOp::Check { .. } => return None,
     };
-    let item = path.strip_prefix('/')?.strip_prefix(JOB)?.strip_prefix("/ledger/")?;
-    Some((item.parse().ok()?, serde_json::from_str(data).ok()?))
+    let name = path.strip_prefix('/')?.strip_prefix(JOB)?.strip_prefix("/ledger/")?;
+    let (item, slot) = name.split_once('.').unwrap_or((name, "0"));
+    Some((item.parse().ok()?, slot.parse().ok()?, serde_json::from_str(data).ok()?))
 }
 
 #[cfg(test)]
