@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::cron::Texts;
 use crate::names::{Name, Names};
 use crate::placement::Rules;
+use crate::slot::{MAX_SLOTS, Slot};
 
 /// State of an item in its ledger record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -165,6 +166,8 @@ pub(crate) struct Ledger {
     pub(crate) cancel: Option<Cancel>,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) disabled: bool,
+    /// Number of the last further slot of the item that has a record.
+    pub(crate) slots: u32,
     gaps: [Option<Gap>; MAX_GAPS],
 }
 
@@ -177,6 +180,41 @@ impl Ledger {
     /// token is void.
     pub(crate) fn cancel_request(&self) -> Option<Cancel> {
         self.cancel.filter(|cancel| cancel.token == self.token)
+    }
+
+    /// Returns true if the record has no field that only records of items have.
+    pub(crate) fn has_run_alone(&self) -> bool {
+        let Self { state, run, token, config, last, cancel, outcome, .. } = *self;
+        let alone = Self {
+            state,
+            run,
+            token,
+            config,
+            last,
+            cancel,
+            outcome,
+            previous: None,
+            misfire: None,
+            queued: None,
+            request: None,
+            backfilled: None,
+            disabled: false,
+            slots: 0,
+            gaps: [None; MAX_GAPS],
+        };
+        *self == alone
+    }
+
+    /// Returns the record of an item with the run of one of its further slots.
+    pub(crate) fn with_run_of(&self, slot: &Self) -> Self {
+        let Self { state, run, token, config, cancel, outcome, .. } = *slot;
+        Self { state, run, token, config, cancel, outcome, ..*self }
+    }
+
+    /// Returns the record with the fires of another one.
+    pub(crate) fn with_fires_of(&self, other: &Self) -> Self {
+        let Self { last, previous, misfire, queued, gaps, .. } = *other;
+        Self { last, previous, misfire, queued, gaps, ..*self }
     }
 
     /// Returns true if the record lists the fire in a gap.
@@ -209,6 +247,7 @@ struct LedgerDoc {
     outcome: Option<Outcome>,
     #[serde(default)]
     disabled: bool,
+    slots: Option<u32>,
     #[serde(default)]
     gaps: Vec<Gap>,
 }
@@ -315,6 +354,10 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
             doc.gaps.len()
         ));
     }
+    let slots = doc.slots.unwrap_or(0);
+    if slots >= MAX_SLOTS {
+        return Err(format!("slots is {slots}; valid is below {MAX_SLOTS}"));
+    }
     for (place, gap) in gaps.iter_mut().zip(doc.gaps) {
         *place = Some(gap);
     }
@@ -338,6 +381,7 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         queued,
         outcome: doc.outcome,
         disabled: doc.disabled,
+        slots,
         gaps,
     })
 }
@@ -466,8 +510,16 @@ pub(crate) fn group_limits(text: &str) -> Result<GroupLimits, String> {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct PermitHolder {
     pub(crate) job: String,
-    pub(crate) item: u32,
+    item: u32,
+    #[serde(default)]
+    slot: u32,
     pub(crate) token: u64,
+}
+
+impl PermitHolder {
+    pub(crate) fn slot(&self) -> Slot {
+        Slot { item: self.item, number: self.slot }
+    }
 }
 
 /// Parses the run that has a permit of a group.
@@ -594,6 +646,8 @@ pub(crate) struct Config {
     pub(crate) cancels_overlaps: bool,
     /// Maximum number of fires that queue behind the run of an item; `None` without a queue.
     pub(crate) queue_limit: Option<usize>,
+    /// Maximum number of unfinished runs of an item: 1 without parallel runs.
+    pub(crate) slots: usize,
     pub(crate) placement: Rules,
 }
 
@@ -668,9 +722,41 @@ enum Number {
     Quoted(String),
 }
 
-fn queue_limit(overlap: &str) -> Option<usize> {
-    let limit = overlap.strip_prefix("queue ")?.parse().ok()?;
-    (1..=100).contains(&limit).then_some(limit)
+/// Rule for fires that meet an unfinished run of their item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Overlap {
+    /// The fire is noted.
+    Note,
+    /// The fire is noted, and the run is cancelled.
+    Cancel,
+    /// Up to this number of fires wait for runs of their own.
+    Queue(usize),
+    /// Up to this number of runs are unfinished at a time.
+    Parallel(usize),
+}
+
+impl Overlap {
+    fn read(text: Option<&str>) -> Result<Self, String> {
+        let Some(text) = text else { return Ok(Self::Note) };
+        let number = |max: &str| max.trim().parse().ok();
+        let read = match text.split_once(' ') {
+            None if text == "cancel" => Some(Self::Cancel),
+            Some(("queue", max)) => {
+                number(max).filter(|max| (1..=100).contains(max)).map(Self::Queue)
+            }
+            Some(("parallel", max)) => {
+                let valid = |max: &usize| (2..=MAX_SLOTS as usize).contains(max);
+                number(max).filter(valid).map(Self::Parallel)
+            }
+            _ => None,
+        };
+        read.ok_or_else(|| {
+            format!(
+                "overlap is {text:?}; valid is cancel, queue 1 to queue 100, parallel 2 to \
+                 parallel 16, or none"
+            )
+        })
+    }
 }
 
 /// Parses a configuration.
@@ -691,6 +777,7 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
     {
         return Err(format!("jitterMilliseconds is {bound}; valid are 1 to {MAX_JITTER_MS}"));
     }
+    let overlap = Overlap::read(doc.overlap.as_deref())?;
     Ok(Config {
         cron: doc.cron.unwrap_or_default(),
         time_zone: doc.time_zone.unwrap_or_default(),
@@ -710,13 +797,9 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         cluster_concurrency: doc.cluster_concurrency,
         start_rate: doc.start_rate.as_deref().map(start_rate).transpose()?,
         group: doc.group,
-        cancels_overlaps: doc.overlap.as_deref() == Some("cancel"),
-        queue_limit: match doc.overlap.as_deref() {
-            None | Some("cancel") => None,
-            Some(other) => Some(queue_limit(other).ok_or_else(|| {
-                format!("overlap is {other:?}; valid is cancel, queue 1 to queue 100, or none")
-            })?),
-        },
+        cancels_overlaps: overlap == Overlap::Cancel,
+        queue_limit: if let Overlap::Queue(max) = overlap { Some(max) } else { None },
+        slots: if let Overlap::Parallel(max) = overlap { max } else { 1 },
         placement: Rules::read(&doc.placement.unwrap_or_default())?,
     })
 }

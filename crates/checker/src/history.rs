@@ -260,7 +260,7 @@ pub struct RunId {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn is_first_slot(slot: &u32) -> bool {
+pub(crate) fn is_first_slot(slot: &u32) -> bool {
     *slot == 0
 }
 

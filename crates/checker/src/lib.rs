@@ -27,6 +27,7 @@ mod placement;
 mod property;
 mod replay;
 mod report;
+mod slot;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "this module handles a few kinds of facts and ignores the others"

@@ -34,6 +34,7 @@ pub enum Property {
     S21,
     S22,
     S23,
+    S24,
     L0,
     L1,
     L2,
@@ -48,7 +49,7 @@ pub enum Property {
 pub(crate) const N_PROPERTIES: usize = TABLE.len();
 
 /// Each property with its id and its promise.
-const TABLE: [(Property, &str, &str); 33] = [
+const TABLE: [(Property, &str, &str); 34] = [
     (Property::S1, "S1", "claims of an item are ordered by token; no claim replaces a running one"),
     (Property::S1a, "S1a", "a claimed fire is never claimed again, and never run twice"),
     (Property::S1b, "S1b", "the resource accepts no effect of a superseded token"),
@@ -78,6 +79,7 @@ const TABLE: [(Property, &str, &str); 33] = [
     (Property::S21, "S21", "a fire ends the run that it meets, in a job that says so alone"),
     (Property::S22, "S22", "queued fires run one by one, oldest first, within the job's bound"),
     (Property::S23, "S23", "no more runs, and no more starts in a period, than the group's limits"),
+    (Property::S24, "S24", "an item has no more runs at the same time than its job allows it"),
     (Property::L0, "L0", "no fire is missed or late without a cause"),
     (Property::L1, "L1", "every item belongs to a live instance on an enabled server"),
     (Property::L2, "L2", "every orphaned run is taken over"),

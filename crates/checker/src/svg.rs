@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::history::{ExecEvent, Fact, NemesisEvent, RunId};
+use crate::slot::Slot;
 use crate::{History, Report};
 
 const WIDTH: f64 = 1_600.0;
@@ -20,9 +21,9 @@ struct Bar {
     text: String,
 }
 
-/// Rows from top to bottom: processes first, then items of jobs.
+/// Rows from top to bottom: processes first, then items of jobs with their slots.
 #[derive(Default)]
-struct Rows(BTreeMap<(u8, String, u32), ()>);
+struct Rows(BTreeMap<(u8, String, Slot), ()>);
 
 impl Rows {
     fn of(history: &History) -> Self {
@@ -38,21 +39,21 @@ impl Rows {
         rows
     }
 
-    fn add(&mut self, key: (u8, String, u32)) {
+    fn add(&mut self, key: (u8, String, Slot)) {
         self.0.insert(key, ());
     }
 
-    fn place(&self, key: &(u8, String, u32)) -> usize {
+    fn place(&self, key: &(u8, String, Slot)) -> usize {
         self.0.range(..key).count()
     }
 }
 
-fn process(name: &str) -> (u8, String, u32) {
-    (0, name.to_owned(), 0)
+fn process(name: &str) -> (u8, String, Slot) {
+    (0, name.to_owned(), Slot::first(0))
 }
 
-fn item(run: &RunId) -> (u8, String, u32) {
-    (1, run.job.clone(), run.item)
+fn item(run: &RunId) -> (u8, String, Slot) {
+    (1, run.job.clone(), Slot::of(run))
 }
 
 /// Draws a history as SVG.
@@ -92,9 +93,9 @@ pub fn timeline(history: &History, report: &Report) -> String {
             escape(&text)
         ));
     }
-    for (row, (kind, name, number)) in rows.0.keys().enumerate() {
+    for (row, (kind, name, slot)) in rows.0.keys().enumerate() {
         let y = (row as f64 + 2.0) * ROW;
-        let number = if *kind == 1 { format!(" {number}") } else { String::new() };
+        let number = if *kind == 1 { format!(" {slot}") } else { String::new() };
         line(format_args!(r#"<text x="4" y="{y}">{}{number}</text>"#, escape(name)));
     }
     for violation in &report.violations {

@@ -1,6 +1,7 @@
 //! Records as lines of text.
 
-use crate::history::{Fact, Record, RegOp};
+use crate::history::{Fact, Record, RegOp, RunId};
+use crate::slot::Slot;
 use crate::violation::{Subject, Violation};
 
 /// Maximum number of lines of a window. Omitted lines are counted in the output.
@@ -34,7 +35,7 @@ pub(crate) fn window(records: &[Record], violation: &Violation) -> Vec<String> {
     lines
 }
 
-/// Returns true if a record concerns the job and item.
+/// Returns true if a record concerns the job and item, in any slot.
 fn concerns(fact: &Fact, subject: &Subject) -> bool {
     let is_item = |job: &str, item: u32| {
         job == subject.job && subject.item.is_none_or(|wanted| wanted == item)
@@ -67,7 +68,9 @@ fn concerns_op(op: &RegOp, subject: &Subject) -> bool {
         return false;
     }
     match (parts.next(), parts.next(), subject.item) {
-        (Some("ledger" | "sharding"), Some(item), Some(wanted)) => item == wanted.to_string(),
+        (Some("ledger" | "sharding"), Some(name), Some(wanted)) => {
+            Slot::parse(name).is_some_and(|slot| slot.item == wanted)
+        }
         (Some("ledger" | "sharding"), _, None) => false,
         _ => true,
     }
@@ -107,20 +110,23 @@ fn fact_text(fact: &Fact) -> String {
         Fact::Exec { ev, run, source, cfg, result } => {
             let result = result.as_deref().map(|result| format!(", {result}")).unwrap_or_default();
             let ev = format!("{ev:?}").to_lowercase();
-            let crate::history::RunId { job, item, slot: _, fire, token } = run;
+            let RunId { job, fire, token, .. } = run;
+            let slot = Slot::of(run);
             format!(
-                "{job} item {item}: {ev} {source} {fire}, token {token}, configuration {cfg}{result}"
+                "{job} item {slot}: {ev} {source} {fire}, token {token}, configuration {cfg}{result}"
             )
         }
         Fact::Announced { run, accepted, rseq } => {
             let taken = if *accepted { "accepted" } else { "rejected" };
-            let crate::history::RunId { job, item, slot: _, fire, token } = run;
-            format!("{job} item {item}: announcement {rseq} of {fire}, token {token}, {taken}")
+            let RunId { job, fire, token, .. } = run;
+            let slot = Slot::of(run);
+            format!("{job} item {slot}: announcement {rseq} of {fire}, token {token}, {taken}")
         }
         Fact::Effect { run, accepted, rseq } => {
             let taken = if *accepted { "accepted" } else { "rejected" };
-            let crate::history::RunId { job, item, slot: _, fire, token } = run;
-            format!("{job} item {item}: effect {rseq} of {fire}, token {token}, {taken}")
+            let RunId { job, fire, token, .. } = run;
+            let slot = Slot::of(run);
+            format!("{job} item {slot}: effect {rseq} of {fire}, token {token}, {taken}")
         }
         Fact::Once { job, fire, stage, token } => format!("{job}: {stage} {fire}, token {token}"),
         Fact::Nemesis { ev, kind, target, outcome, why } => {

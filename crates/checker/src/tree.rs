@@ -3,6 +3,7 @@
 //! The crate has its own table of nodes, so that a mistake in the product's table is noticed.
 
 use crate::names::{Name, Names};
+use crate::slot::{self, Slot};
 
 /// A node of a job, by its purpose. Parents and nodes that are not judged are `Other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,14 +12,16 @@ pub(crate) enum Kind {
     Instance(Name),
     Server(Name),
     Leader,
-    Queued(u32),
+    Queued(Slot),
     Owner(u32),
-    Running(u32),
+    Running(Slot),
     Misfire(u32),
-    Failover(u32),
+    Failover(Slot),
     ItemDisabled(u32),
-    Ledger(u32),
-    Progress(u32),
+    /// A node that items alone have, of a further slot.
+    Misplaced(Slot),
+    Ledger(Slot),
+    Progress(Slot),
     Term,
     Request,
     Assignment,
@@ -79,20 +82,20 @@ pub(crate) fn parse<'a>(path: &'a str, names: &mut Names) -> Option<(&'a str, Ki
         ("instances", id, "", "") if !id.is_empty() => Kind::Instance(names.of(id)),
         ("servers", ip, "", "") if !ip.is_empty() => Kind::Server(names.of(ip)),
         ("leader", "election", "instance", "") => Kind::Leader,
-        ("leader", "failover", "items", i) => of_item(i, Kind::Queued),
+        ("leader", "failover", "items", i) => of_slot(i, Kind::Queued),
         ("sharding", i, "instance", "") => of_item(i, Kind::Owner),
-        ("sharding", i, "running", "") => of_item(i, Kind::Running),
+        ("sharding", i, "running", "") => of_slot(i, Kind::Running),
         ("sharding", i, "misfire", "") => of_item(i, Kind::Misfire),
-        ("sharding", i, "failover", "") => of_item(i, Kind::Failover),
+        ("sharding", i, "failover", "") => of_slot(i, Kind::Failover),
         ("sharding", i, "disabled", "") => of_item(i, Kind::ItemDisabled),
-        ("ledger", i, "", "") => of_item(i, Kind::Ledger),
-        ("coordination", "progress", i, "") => of_item(i, Kind::Progress),
+        ("ledger", i, "", "") => of_slot(i, Kind::Ledger),
+        ("coordination", "progress", i, "") => of_slot(i, Kind::Progress),
         ("coordination", "term", "", "") => Kind::Term,
         ("coordination", "request", "", "") => Kind::Request,
         ("coordination", "assignment", "", "") => Kind::Assignment,
         ("coordination", "backfills", "", "") => Kind::Backfills,
         ("coordination", "draining", id, "") if !id.is_empty() => Kind::Draining(names.of(id)),
-        ("coordination", "permits", n, "") => of_item(n, Kind::Permit),
+        ("coordination", "permits", n, "") => slot::number(n).map_or(Kind::Other, Kind::Permit),
         ("coordination", "starts", "", "") => Kind::Starts,
         ("coordination", "names", id, "") if !id.is_empty() => Kind::Named(names.of(id)),
         _ => Kind::Other,
@@ -100,10 +103,14 @@ pub(crate) fn parse<'a>(path: &'a str, names: &mut Names) -> Option<(&'a str, Ki
     Some((job, kind))
 }
 
-/// Parses an item number in decimal, without sign and leading zeros. Any other text gives `Other`.
+/// Parses the name of a slot. Any other text gives `Other`.
+fn of_slot(text: &str, kind: impl FnOnce(Slot) -> Kind) -> Kind {
+    Slot::parse(text).map_or(Kind::Other, kind)
+}
+
+/// Parses the number of an item, for a node that further slots do not have.
 fn of_item(text: &str, kind: fn(u32) -> Kind) -> Kind {
-    let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
-    if plain { text.parse().map_or(Kind::Other, kind) } else { Kind::Other }
+    of_slot(text, |slot| if slot.is_first() { kind(slot.item) } else { Kind::Misplaced(slot) })
 }
 
 #[cfg(test)]
@@ -114,20 +121,29 @@ mod tests {
     fn paths_give_job_and_kind() {
         let mut names = Names::default();
         let (id, ip) = (names.of("10.0.0.1@-@7-x"), names.of("10.0.0.1"));
+        let further = Slot { item: 3, number: 1 };
         let rows = [
             ("/j/config", Some(("j", Kind::Config))),
             ("/j/instances/10.0.0.1@-@7-x", Some(("j", Kind::Instance(id)))),
             ("/j/servers/10.0.0.1", Some(("j", Kind::Server(ip)))),
             ("/j/leader/election/instance", Some(("j", Kind::Leader))),
             ("/j/leader/election/latch", Some(("j", Kind::Other))),
-            ("/j/leader/failover/items/10", Some(("j", Kind::Queued(10)))),
+            ("/j/leader/failover/items/10", Some(("j", Kind::Queued(Slot::first(10))))),
             ("/j/sharding/0/instance", Some(("j", Kind::Owner(0)))),
             ("/j/sharding/00/instance", Some(("j", Kind::Other))),
             ("/j/sharding/+1/instance", Some(("j", Kind::Other))),
             ("/j/sharding/3", Some(("j", Kind::Other))),
-            ("/报告/ledger/4294967295", Some(("报告", Kind::Ledger(u32::MAX)))),
+            ("/报告/ledger/4294967295", Some(("报告", Kind::Ledger(Slot::first(u32::MAX))))),
             ("/j/ledger/4294967296", Some(("j", Kind::Other))),
-            ("/j/coordination/progress/3", Some(("j", Kind::Progress(3)))),
+            ("/j/coordination/progress/3", Some(("j", Kind::Progress(Slot::first(3))))),
+            ("/j/ledger/3.1", Some(("j", Kind::Ledger(further)))),
+            ("/j/ledger/3.16", Some(("j", Kind::Other))),
+            ("/j/sharding/3.1/running", Some(("j", Kind::Running(further)))),
+            ("/j/sharding/3.1/failover", Some(("j", Kind::Failover(further)))),
+            ("/j/leader/failover/items/3.1", Some(("j", Kind::Queued(further)))),
+            ("/j/coordination/progress/3.1", Some(("j", Kind::Progress(further)))),
+            ("/j/sharding/3.1/instance", Some(("j", Kind::Misplaced(further)))),
+            ("/j/coordination/permits/3.1", Some(("j", Kind::Other))),
             ("/j/ledger", Some(("j", Kind::Other))),
             ("/j/ledger/1/2/3/4/5/6", Some(("j", Kind::Other))),
             ("/j/coordination/draining/10.0.0.1@-@7-x", Some(("j", Kind::Draining(id)))),

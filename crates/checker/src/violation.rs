@@ -5,6 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::Property;
+use crate::history::is_first_slot;
+use crate::slot::Slot;
 
 /// Place in a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -36,6 +38,17 @@ pub struct Subject {
     /// Item; `None` if the violation concerns the whole job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<u32>,
+    /// Number of the slot of the item; 0 for the item itself.
+    #[serde(skip_serializing_if = "is_first_slot")]
+    pub slot: u32,
+}
+
+impl Subject {
+    /// Returns a job, or a slot of one of its items.
+    pub(crate) fn of(job: &str, slot: Option<Slot>) -> Self {
+        let number = slot.map_or(0, |slot| slot.number);
+        Self { job: job.to_owned(), item: slot.map(|slot| slot.item), slot: number }
+    }
 }
 
 /// A broken promise.
@@ -65,7 +78,10 @@ impl fmt::Display for Violation {
         match (&self.subject.job, self.subject.item) {
             (job, _) if job.is_empty() => write!(f, ": {}", self.message),
             (job, None) => write!(f, ", {job}: {}", self.message),
-            (job, Some(item)) => write!(f, ", {job} item {item}: {}", self.message),
+            (job, Some(item)) => {
+                let slot = Slot { item, number: self.subject.slot };
+                write!(f, ", {job} item {slot}: {}", self.message)
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::Property::{L0, L5, S3};
 use crate::docs::{Ledger, Outcome, Source, State};
 use crate::jitter::delay_ms;
 use crate::replay::trace::{Change, Claim, ItemTrace, JobTrace, Spot};
+use crate::slot::Slot;
 
 /// One item of one job, with the data to judge it by.
 pub(super) struct Account<'a> {
@@ -43,8 +44,8 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         }
         let claims = facts.trace().claims.iter().filter(|claim| claim.job == index);
         for claim in claims {
-            let Some(trace) = job.items.get(&claim.item) else { continue };
-            let item = claim.item;
+            let item = claim.slot.item;
+            let Some(trace) = job.items.get(&item) else { continue };
             let reported = reported_of(&item);
             let account = Account { facts, name, job, item, trace, targets: &targets, reported };
             account.claim(claim, findings);
@@ -60,7 +61,7 @@ impl Account<'_> {
         let mut owed_from: Option<i64> = None;
         let mut last = Spot::default();
         for change in &self.trace.changes {
-            let Change { spot, session, before, after } = change;
+            let Change { spot, session, before, after, .. } = change;
             let in_force = |ledger: &Ledger| ledger.state != State::Retired;
             let Some(ledger) = after.filter(in_force) else {
                 owed_from = None;
@@ -89,19 +90,20 @@ impl Account<'_> {
 
     fn advance(
         &self,
-        Change { spot, session, .. }: Change,
+        change: Change,
         ledger: &Ledger,
         (from, to): (i64, i64),
         findings: &mut Findings,
     ) {
         findings.tally.judged(S3);
-        let how = match (ledger.run, ledger.outcome) {
+        let (spot, run) = (change.spot, change.run());
+        let how = match (run, ledger.outcome) {
             (Some(_), _) => "fires claimed",
             (None, Some(Outcome::Disabled)) => "fires of disabled items",
             (None, _) => "fires passed over",
         };
         findings.count(how, 1);
-        let span = ledger.run.map_or((to, to), |run| run.span());
+        let span = run.map_or((to, to), |run| run.span());
         for fire in self.targets.between(from, to) {
             if (span.0..=span.1).contains(fire) || is_noted(ledger, *fire) || self.was_noted(*fire)
             {
@@ -109,7 +111,7 @@ impl Account<'_> {
                 continue;
             }
             findings.count("fires missed", 1);
-            self.caught_up(spot, session, ledger, *fire, findings);
+            self.caught_up(spot, change.session, run, *fire, findings);
             self.expect_cause(spot, *fire, "was missed", findings);
         }
     }
@@ -125,7 +127,7 @@ impl Account<'_> {
             findings.count("fires open at the end", 1);
             let due = self.begins_by(*fire);
             let able_owner = self.facts.able_owner(self.job, self.trace, due, self.until(*fire));
-            let subject = (self.name, Some(self.item));
+            let subject = (self.name, Some(Slot::first(self.item)));
             findings.expect(
                 able_owner.is_none(),
                 S3,
@@ -169,7 +171,7 @@ impl Account<'_> {
         let Some(process) = self.facts.replay.sessions.process_of(session) else { return };
         let from = spot.mt.saturating_sub(epsilon);
         let wrong = self.facts.health.is_calm(process, from, spot.mt);
-        findings.expect(!wrong, L0, (self.name, Some(self.item)), &[spot], || {
+        findings.expect(!wrong, L0, (self.name, Some(Slot::first(self.item))), &[spot], || {
             format!(
                 "fire {fire} was claimed, noted or skipped {} ms before its time",
                 early / 1_000_000
@@ -211,7 +213,7 @@ impl Account<'_> {
         match claim.source {
             Source::Manual | Source::Backfill | Source::Failover => return,
             Source::Normal | Source::Misfire => {
-                let subject = (self.name, Some(self.item));
+                let subject = (self.name, Some(Slot::first(self.item)));
                 let known = self.targets.is_known(claim.fire) || self.is_before_the_run(claim.fire);
                 findings.expect(known, S3, subject, &[claim.spot], || {
                     format!("fire {} is not a fire of the schedule", claim.fire)
@@ -219,7 +221,7 @@ impl Account<'_> {
             }
         }
         let gap = self.reported.certain_gap_with(claim.fire);
-        let subject = (self.name, Some(self.item));
+        let subject = (self.name, Some(Slot::first(self.item)));
         findings.expect(gap.is_none(), S3, subject, &[claim.spot], || {
             format!(
                 "fire {} was run, although an instance reported it in the gap {gap:?}",
@@ -254,7 +256,7 @@ impl Account<'_> {
         let beside = |owner| self.facts.runs_another(owner, self.item, due);
         let property =
             if able_owner.is_some_and(|able_owner| beside(able_owner.owner)) { L5 } else { L0 };
-        let subject = (self.name, Some(self.item));
+        let subject = (self.name, Some(Slot::first(self.item)));
         findings.expect(
             able_owner.is_none(),
             property,

@@ -4,8 +4,9 @@
 use super::Findings;
 use super::accounting::Account;
 use crate::Property::{L0, S3};
-use crate::docs::{CatchUp, Ledger, Source};
+use crate::docs::{CatchUp, Run, Source};
 use crate::replay::trace::{Claim, Spot};
+use crate::slot::Slot;
 
 impl Account<'_> {
     /// Judges that a catch-up run is for a fire within the window and among the last `max`.
@@ -31,7 +32,7 @@ impl Account<'_> {
             return;
         }
         let within = self.is_within(policy, claim.fire, due);
-        findings.expect(within, S3, (self.name, Some(self.item)), &[claim.spot], || {
+        findings.expect(within, S3, (self.name, Some(Slot::first(self.item))), &[claim.spot], || {
             let CatchUp { window_seconds, max } = policy;
             format!(
                 "fire {} was caught up with although {due} was due; valid are the last {max} in {window_seconds} s",
@@ -46,12 +47,12 @@ impl Account<'_> {
         &self,
         spot: Spot,
         session: i64,
-        ledger: &Ledger,
+        run: Option<Run>,
         fire: i64,
         findings: &mut Findings,
     ) {
         // A disabled item skips the fires that it missed.
-        let Some(run) = ledger.run else { return };
+        let Some(run) = run else { return };
         let epsilon = self.facts.bounds.epsilon;
         let due = match run.source {
             Source::Normal => run.fire,
@@ -71,7 +72,7 @@ impl Account<'_> {
             return;
         }
         let owed = self.is_within(policy, fire, due) && self.targets.are_certain(fire, due);
-        findings.expect(!owed, L0, (self.name, Some(self.item)), &[spot], || {
+        findings.expect(!owed, L0, (self.name, Some(Slot::first(self.item))), &[spot], || {
             let CatchUp { window_seconds, max } = policy;
             format!(
                 "fire {fire} was passed over when {due} was due; the last {max} in {window_seconds} s are caught up with"
@@ -95,7 +96,7 @@ impl Account<'_> {
         let window = u64::try_from(policy.window_seconds).unwrap_or(0);
         let until = due.saturating_add(window.saturating_mul(1_000_000_000)).min(self.facts.end);
         let able = self.facts.able_joiner(self.job, self.trace, due, until);
-        findings.expect(able.is_none(), L0, (self.name, Some(self.item)), &[spot], || {
+        findings.expect(able.is_none(), L0, (self.name, Some(Slot::first(self.item))), &[spot], || {
             format!(
                 "fire {fire}, the last one of the schedule, was not caught up with, although {}",
                 self.describe(able)

@@ -39,8 +39,10 @@ fn row(findings: &mut Findings, name: &str, reached: u64, tried: u64) {
 
 /// Counts the requests to cancel a run that reached its record.
 fn cancel_requests(facts: &Facts<'_>) -> u64 {
-    let items = facts.trace().jobs.iter().flat_map(|job| job.items.values());
-    let changes = items.flat_map(|item| &item.changes);
+    let changes = facts.trace().jobs.iter().flat_map(|job| {
+        let of_items = job.items.values().flat_map(|item| &item.changes);
+        of_items.chain(job.further.values().flatten())
+    });
     let wanted = |ledger: Option<Ledger>| ledger.filter(Ledger::is_busy)?.cancel_request();
     changes
         .filter(|change| wanted(change.after).is_some() && wanted(change.before).is_none())
@@ -67,6 +69,7 @@ fn occurrences(facts: &Facts<'_>) -> Vec<(&'static str, u64)> {
         ("failover", of(Source::Failover)),
         ("manual", of(Source::Manual)),
         ("backfill", of(Source::Backfill)),
+        ("parallel", claims.iter().filter(|claim| !claim.slot.is_first()).count() as u64),
         ("orphan", ended(|how| how == Ending::Orphaned)),
         ("taken_at_once", ended(|how| how == Ending::TakenAtOnce)),
         ("cancel_request", cancel_requests(facts)),

@@ -7,6 +7,7 @@ use crate::Property::{L4, S3};
 use crate::docs::{self, EndedFire};
 use crate::history::{Fact, RegOp};
 use crate::replay::trace::{ConfigFrom, JobTrace, Spot};
+use crate::slot::Slot;
 
 /// A recorded end of a fire.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +115,7 @@ fn follows(
         format!("fire {fire} ended at {}, before it came", end.ended.at)
     });
     let open = unfinished(facts, job, fire, end.spot.mt);
-    findings.expect(open.is_none(), S3, (name, open), &evidence, || {
+    findings.expect(open.is_none(), S3, (name, open.map(Slot::first)), &evidence, || {
         format!("the end of fire {fire} was recorded, although this item had not ended it")
     });
 }
@@ -128,7 +129,8 @@ fn goes_on(facts: &Facts<'_>, (name, job): (&str, &JobTrace), last: End, finding
     if unfinished(facts, job, fire, facts.end).is_some() {
         return;
     }
-    let changes = job.items.values().filter_map(|item| item.changes.last());
+    let of_items = job.items.values().map(|item| &item.changes);
+    let changes = of_items.chain(job.further.values()).filter_map(|changes| changes.last());
     let ended = changes.map(|change| change.spot.mt).max().unwrap_or(0);
     let since = ended.max(config.mt).max(last.spot.mt);
     let until = since.saturating_add(facts.bounds.epsilon);

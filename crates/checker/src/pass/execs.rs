@@ -4,6 +4,7 @@ use crate::history::{ExecEvent, Fact, Record};
 use crate::replay::Replay;
 use crate::replay::nodes::JobIndex;
 use crate::replay::trace::Spot;
+use crate::slot::Slot;
 
 /// One run of an item's code.
 #[derive(Clone, Debug)]
@@ -13,7 +14,7 @@ pub(crate) struct Exec<'a> {
     pub(crate) job_name: &'a str,
     /// `None` if the registry's log has no such job.
     pub(crate) job: Option<JobIndex>,
-    pub(crate) item: u32,
+    pub(crate) slot: Slot,
     pub(crate) fire: i64,
     pub(crate) token: u64,
     pub(crate) source: &'a str,
@@ -36,7 +37,7 @@ pub(super) fn of<'a>(records: &'a [Record], replay: &Replay) -> Vec<Exec<'a>> {
             let begun = open.iter().position(|exec| {
                 let exec = &execs[*exec];
                 (exec.process, exec.inc) == (record.p.as_str(), record.inc)
-                    && (exec.job_name, exec.item) == (run.job.as_str(), run.item)
+                    && (exec.job_name, exec.slot) == (run.job.as_str(), Slot::of(run))
                     && (exec.fire, exec.token) == (run.fire, run.token)
             });
             if let Some(begun) = begun {
@@ -52,7 +53,7 @@ pub(super) fn of<'a>(records: &'a [Record], replay: &Replay) -> Vec<Exec<'a>> {
             inc: record.inc,
             job_name: &run.job,
             job: replay.nodes.job_of(&run.job),
-            item: run.item,
+            slot: Slot::of(run),
             fire: run.fire,
             token: run.token,
             source,

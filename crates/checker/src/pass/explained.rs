@@ -8,6 +8,7 @@ use super::targets::DATING_MS;
 use crate::Property::S3;
 use crate::docs::{Config, Ledger, Source, State};
 use crate::replay::trace::{Change, ConfigFrom, Spot};
+use crate::slot::Slot;
 
 /// Metric of fires without a run, a note or a report.
 const UNEXPLAINED: &str = "fires unexplained";
@@ -71,7 +72,7 @@ impl Account<'_> {
         }
         let holds = self.was_noted_itself(fire) || self.reported.has(fire) || self.is_kept(fire);
         findings.count(UNEXPLAINED, u64::from(!holds));
-        let subject = (self.name, Some(self.item));
+        let subject = (self.name, Some(Slot::first(self.item)));
         findings.expect(holds, S3, subject, &[self.record_at(due), spot], || {
             format!(
                 "fire {fire} is unexplained: it was neither run nor noted, no instance reports it as missed or in a gap, and the \
@@ -98,14 +99,26 @@ impl Account<'_> {
     ///
     /// The instance that found the gap may have been lost before it reported it.
     fn is_kept(&self, fire: i64) -> bool {
-        let has_it = |ledger: &Ledger| ledger.has_in_gap(fire);
-        let kept = self.trace.changes.iter().rev().filter_map(|change| change.after.as_ref());
+        let has_it = |ledger: &Option<Ledger>| ledger.is_some_and(|l| l.has_in_gap(fire));
+        let changes = self.trace.changes.iter().rev().filter(|change| change.after.is_some());
+        let first = Slot::first(self.item);
         let (mut claims, mut taken_over) = (BTreeSet::new(), BTreeSet::new());
-        for ledger in kept.take_while(|ledger| has_it(ledger)) {
-            claims.insert(ledger.token);
+        for change in changes.take_while(|change| has_it(&change.after)) {
+            let Some(ledger) = change.after else { continue };
+            claims.insert((first, ledger.token));
             if ledger.run.is_some_and(|run| run.source == Source::Failover) {
-                taken_over.insert(ledger.token.saturating_sub(1));
+                taken_over.insert((first, ledger.token.saturating_sub(1)));
             }
+            // The token of the first slot stands for the change that found the gap.
+            claims.extend(change.beside.filter(|_| has_it(&change.before)).map(|it| (it.0, it.1)));
+        }
+        let further = Slot { number: 1, ..first }..=Slot { number: u32::MAX, ..first };
+        for (slot, changes) in self.job.further.range(further) {
+            let taken = changes
+                .iter()
+                .filter_map(|change| change.after)
+                .filter(|ledger| ledger.run.is_some_and(|run| run.source == Source::Failover));
+            taken_over.extend(taken.map(|ledger| (*slot, ledger.token.saturating_sub(1))));
         }
         !claims.is_empty() && claims.difference(&taken_over).count() <= 2
     }

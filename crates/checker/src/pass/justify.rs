@@ -95,7 +95,7 @@ impl Facts<'_> {
     pub(super) fn runs_another(&self, owner: Name, item: u32, mt: u64) -> bool {
         self.trace().claims.iter().any(|claim| {
             let over = claim.end.map_or(self.end, |end| end.spot.mt);
-            claim.holder == owner && claim.item != item && claim.spot.mt < mt && mt < over
+            claim.holder == owner && claim.slot.item != item && claim.spot.mt < mt && mt < over
         })
     }
 }

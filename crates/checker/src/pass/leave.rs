@@ -24,7 +24,7 @@ fn taken_over(facts: &Facts<'_>, findings: &mut Findings, left: &BTreeMap<Proces
         let process_start = ProcessStart { process: exec.process.to_owned(), inc: exec.inc };
         let Some(leave) = left.get(&process_start) else { continue };
         let over = exec.end.is_some_and(|(end, _)| end.record < leave.record);
-        let subject = (exec.job_name, Some(exec.item));
+        let subject = (exec.job_name, Some(exec.slot));
         findings.expect(over, S12, subject, &[exec.start, *leave], || {
             format!("{} left in order while its run of fire {} went on", exec.process, exec.fire)
         });
@@ -40,12 +40,12 @@ fn taken_over(facts: &Facts<'_>, findings: &mut Findings, left: &BTreeMap<Proces
         let kept = |leave: &&Spot| session.closed.is_none_or(|closed| closed >= leave.mt);
         let Some(leave) = leave.filter(kept) else { continue };
         let finished = facts.execs.iter().find(|exec| {
-            Some(former.job) == exec.job && former.item == exec.item && former.token == exec.token
+            Some(former.job) == exec.job && former.slot == exec.slot && former.token == exec.token
         });
         let finished = finished.and_then(|exec| exec.end).filter(|(_, how)| *how != "cancelled");
         let job = facts.replay.nodes.job_name(takeover.job);
         let evidence = [former.spot, *leave, takeover.spot];
-        findings.expect(finished.is_none(), S12, (job, Some(takeover.item)), &evidence, || {
+        findings.expect(finished.is_none(), S12, (job, Some(takeover.slot)), &evidence, || {
             format!(
                 "fire {} was completed before its holder left, and was run again",
                 takeover.fire

@@ -6,20 +6,21 @@ use super::{Exec, Facts, Findings};
 use crate::Property::{L0, L4, S1, S1a, S3, S11, S12};
 use crate::docs::Outcome;
 use crate::replay::trace::{Claim, ConfigFrom, Ending};
+use crate::slot::Slot;
 
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     let claims = &facts.trace().claims;
     let by_token: BTreeMap<_, _> = claims
         .iter()
         .enumerate()
-        .map(|(place, claim)| ((claim.job, claim.item, claim.token), place))
+        .map(|(place, claim)| ((claim.job, claim.slot, claim.token), place))
         .collect();
     let mut runs: Vec<Option<&Exec<'_>>> = vec![None; claims.len()];
     for exec in &facts.execs {
-        let place = exec.job.and_then(|job| by_token.get(&(job, exec.item, exec.token)));
+        let place = exec.job.and_then(|job| by_token.get(&(job, exec.slot, exec.token)));
         match place.map(|place| (*place, &claims[*place])) {
             Some((place, claim)) => {
-                let subject = (exec.job_name, Some(exec.item));
+                let subject = (exec.job_name, Some(exec.slot));
                 findings.expect(
                     runs[place].is_none(),
                     S1a,
@@ -55,7 +56,7 @@ fn unclaimed(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>) {
     if unmonitored && exec.token == 0 {
         return findings.count("runs without monitoring", 1);
     }
-    findings.expect(false, S1, (exec.job_name, Some(exec.item)), &[exec.start], || {
+    findings.expect(false, S1, (exec.job_name, Some(exec.slot)), &[exec.start], || {
         format!(
             "{} ran fire {} under token {}, which no instance claimed",
             exec.process, exec.fire, exec.token
@@ -65,7 +66,7 @@ fn unclaimed(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>) {
 
 /// Judges that a run matches its claim.
 fn linked(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>, claim: &Claim) {
-    let subject = (exec.job_name, Some(exec.item));
+    let subject = (exec.job_name, Some(exec.slot));
     let evidence = [claim.spot, exec.start];
     let owner = facts.replay.sessions.process_of(claim.session);
     let same = claim.fire == exec.fire
@@ -103,7 +104,7 @@ fn linked(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>, claim: &C
 /// without a record of its end.
 fn run_of(facts: &Facts<'_>, findings: &mut Findings, claim: &Claim, exec: Option<&Exec<'_>>) {
     let job = facts.replay.nodes.job_name(claim.job);
-    let subject = (job, Some(claim.item));
+    let subject = (job, Some(claim.slot));
     if let Some(end) = claim.end.filter(|end| end.how == Ending::Done(Some(Outcome::Succeeded))) {
         let result = exec.and_then(|exec| exec.end).map(|(_, result)| result);
         findings.expect(result == Some("ok"), S3, subject, &[claim.spot, end.spot], || {
@@ -142,7 +143,7 @@ fn run_of(facts: &Facts<'_>, findings: &mut Findings, claim: &Claim, exec: Optio
 /// Judges that a holder gives up only cancelled runs.
 fn handed_over(
     findings: &mut Findings,
-    subject: (&str, Option<u32>),
+    subject: (&str, Option<Slot>),
     claim: &Claim,
     exec: Option<&Exec<'_>>,
 ) {

@@ -28,6 +28,7 @@ use crate::replay::Replay;
 use crate::replay::nodes::JobIndex;
 use crate::replay::trace::{JobTrace, Spot, Trace};
 use crate::report::Coverage;
+use crate::slot::Slot;
 use crate::tally::Tally;
 use crate::violation::{Subject, Violation};
 
@@ -161,7 +162,7 @@ impl Findings {
         &mut self,
         holds: bool,
         property: Property,
-        (job, item): (&str, Option<u32>),
+        (job, slot): (&str, Option<Slot>),
         evidence: &[Spot],
         message: impl FnOnce() -> String,
     ) {
@@ -176,7 +177,7 @@ impl Findings {
         self.violations.push(Violation {
             property,
             at: (*at).into(),
-            subject: Subject { job: job.to_owned(), item },
+            subject: Subject::of(job, slot),
             message: message(),
             evidence: records,
             window: Vec::new(),

@@ -6,7 +6,8 @@ use super::{Facts, Findings};
 use crate::Property::S13;
 use crate::docs::{self, Ledger, State};
 use crate::history::{Fact, RegOp};
-use crate::replay::trace::{JobTrace, Spot};
+use crate::replay::trace::{Change, JobTrace, Spot};
+use crate::slot::Slot;
 
 /// Job, stage and fire of a callback.
 type CallId<'a> = (&'a str, String, i64);
@@ -27,7 +28,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
             let id = (job.as_str(), stage.clone(), *fire);
             let decided = won.get(&id).copied().unwrap_or(spot.mt);
             let open = unfinished(facts, trace, *fire, decided);
-            findings.expect(open.is_none(), S13, (job, open), &[spot], || {
+            findings.expect(open.is_none(), S13, (job, open.map(Slot::first)), &[spot], || {
                 format!(
                     "callback completed was called for fire {fire}, which this item had not ended"
                 )
@@ -71,20 +72,29 @@ pub(super) fn unfinished(facts: &Facts<'_>, trace: &JobTrace, fire: i64, mt: u64
     let meant = (first..until).flat_map(|place| trace.possible_configs(place));
     let totals = meant.filter_map(|from| Some(from.config.as_ref()?.total));
     let open = |total: u32| {
-        trace.items.range(..total).find_map(|(item, of)| {
-            let record = of.changes.iter().rev().find(|change| change.spot.mt <= now)?;
-            record.after.is_some_and(|ledger| is_open(&ledger, fire)).then_some(*item)
-        })
+        let at = |changes: &[Change]| {
+            changes.iter().rev().find(|change| change.spot.mt <= now).and_then(|it| it.after)
+        };
+        let of_items = trace.items.range(..total).find_map(|(item, of)| {
+            at(&of.changes).is_some_and(|ledger| is_open(&ledger, fire)).then_some(*item)
+        });
+        let further = trace.further.range(..Slot::first(total)).find_map(|(slot, changes)| {
+            at(changes).is_some_and(|ledger| runs(&ledger, fire)).then_some(slot.item)
+        });
+        of_items.into_iter().chain(further).min()
     };
     totals.map(open).min()?
 }
 
 fn is_open(ledger: &Ledger, fire: i64) -> bool {
     let begun = ledger.state == State::Retired || ledger.last >= Some(fire);
-    let runs = ledger.run.is_some_and(|run| {
+    let noted = ledger.misfire.is_some_and(|noted| (noted.first..=noted.last).contains(&fire));
+    !begun || runs(ledger, fire) || noted
+}
+
+fn runs(ledger: &Ledger, fire: i64) -> bool {
+    ledger.run.is_some_and(|run| {
         let (first, last) = run.span();
         (first..=last).contains(&fire)
-    });
-    let noted = ledger.misfire.is_some_and(|noted| (noted.first..=noted.last).contains(&fire));
-    !begun || runs || noted
+    })
 }

@@ -149,9 +149,10 @@ pub(super) fn blind(facts: &Facts<'_>, findings: &mut Findings) {
     for (index, name, job) in facts.jobs() {
         let targets = Targets::of(facts, name, job);
         let items: BTreeSet<u32> =
-            facts.execs.iter().filter(|e| e.job == Some(index)).map(|e| e.item).collect();
+            facts.execs.iter().filter(|e| e.job == Some(index)).map(|e| e.slot.item).collect();
         for item in items {
-            let of_item = facts.execs.iter().filter(|e| e.job == Some(index) && e.item == item);
+            let of_item =
+                facts.execs.iter().filter(|e| e.job == Some(index) && e.slot.item == item);
             let runs: Vec<u64> = of_item.map(|exec| exec.start.mt).collect();
             let windows = targets.fires.iter().map(|fire| {
                 let from = facts.mt_of(*fire);

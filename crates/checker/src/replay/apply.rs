@@ -9,10 +9,11 @@ use crate::docs::{self, Ledger, State};
 use crate::names::Name;
 use crate::placement::Attributes;
 use crate::replay::Replay;
-use crate::replay::job::{InForce, Instance, Item, Term};
+use crate::replay::job::{InForce, Instance, Item, SlotState, Term};
 use crate::replay::judge::{Judge, Txn, Write};
 use crate::replay::nodes::JobIndex;
 use crate::replay::trace::{Change, Claim, ClaimEnd, ConfigFrom, Ending, Membership};
+use crate::slot::Slot;
 use crate::tree::Kind;
 
 impl Judge<'_> {
@@ -22,12 +23,12 @@ impl Judge<'_> {
     /// Returns true if only the leader may make this write.
     pub(super) fn record(
         &mut self,
-        i: u32,
+        i: Slot,
         place: usize,
         after: Option<&Result<Box<Ledger>, String>>,
     ) -> bool {
-        let absent = Item::default();
-        let item = self.job.items.get(&i).unwrap_or(&absent);
+        let absent = SlotState::default();
+        let slot = self.job.slot(i).unwrap_or(&absent);
         // If a transaction writes a record twice, each step is judged against the one before.
         let earlier = self.txn.writes[..place].iter().rev().find_map(|write| match write {
             Write::Ledger(other, Some(Ok(ledger))) if *other == i => Some(**ledger),
@@ -47,14 +48,15 @@ impl Judge<'_> {
             | Write::Starts(_)
             | Write::Mark(..) => None,
         });
-        match (earlier.or(item.ledger), after) {
-            (Some(before), Some(Ok(after))) => self.ledger(i, item, &before, after),
+        match (earlier.or(slot.ledger), after) {
+            (Some(before), Some(Ok(after))) => self.ledger(i, slot, &before, after),
             (None, Some(Ok(after))) => {
                 let new = after.state == State::Idle && after.token == 0;
-                self.expect(new || item.unreadable, S1, Some(i), |_| {
+                self.expect(new || slot.unreadable, S1, Some(i), |_| {
                     format!("the record begins as {:?}, token {}", after.state, after.token)
                 });
-                true
+                self.adds_slot(i, after);
+                i.is_first()
             }
             (_, Some(Err(error))) => {
                 self.violate(S1, Some(i), format!("the record cannot be read: {error}"));
@@ -125,9 +127,11 @@ impl Replay {
                 Write::Mark(kind, present) => self.apply_mark(job, *kind, *present),
             }
             match write {
-                Write::Owner(item, _) | Write::Ledger(item, _) => touched.push(*item),
-                Write::Mark(Kind::Running(item) | Kind::ItemDisabled(item), _) => {
+                Write::Owner(item, _) | Write::Mark(Kind::ItemDisabled(item), _) => {
                     touched.push(*item);
+                }
+                Write::Ledger(slot, _) | Write::Mark(Kind::Running(slot), _) => {
+                    touched.push(slot.item);
                 }
                 Write::Mark(Kind::Permit(_), _) | Write::Starts(_) => all = true,
                 Write::Mark(..)
@@ -230,10 +234,10 @@ impl Replay {
     fn apply_mark(&mut self, job: JobIndex, kind: Kind, present: bool) {
         let mt = self.spot.mt;
         match kind {
-            Kind::Running(item) => self.item(job, item).running = present,
+            Kind::Running(slot) => self.jobs[job].slot_mut(slot).running = present,
             Kind::Misfire(item) => self.item(job, item).misfire = present,
-            Kind::Failover(item) => self.item(job, item).failover = present,
-            Kind::Queued(item) => self.item(job, item).queued = present,
+            Kind::Failover(slot) => self.jobs[job].slot_mut(slot).failover = present,
+            Kind::Queued(slot) => self.jobs[job].slot_mut(slot).queued = present,
             Kind::Permit(number) if present => drop(self.jobs[job].permits.insert(number)),
             Kind::Permit(number) => drop(self.jobs[job].permits.remove(&number)),
             Kind::ItemDisabled(item) => {
@@ -255,6 +259,7 @@ impl Replay {
             | Kind::Draining(_)
             | Kind::Starts
             | Kind::Named(_)
+            | Kind::Misplaced(_)
             | Kind::Other => {}
         }
     }
@@ -262,22 +267,28 @@ impl Replay {
     fn apply_ledger(
         &mut self,
         job: JobIndex,
-        i: u32,
+        i: Slot,
         record: Option<&Result<Box<Ledger>, String>>,
         txn: &Txn<'_>,
     ) {
         let spot = self.spot;
-        let item = self.jobs[job].items.entry(i).or_default();
-        let before = item.ledger;
+        let mut begun = txn.beside.iter().filter(|(slot, ..)| slot.item == i.item);
+        let beside = begun.next().copied().filter(|_| i.is_first());
+        let slot = self.jobs[job].slot_mut(i);
+        let before = slot.ledger;
         let after = record.and_then(|record| record.as_ref().ok()).map(|ledger| **ledger);
         let last = |ledger: Option<Ledger>| ledger.and_then(|ledger| ledger.last);
-        if last(after) > last(before) {
-            item.advanced_at = Some(spot.mt);
+        slot.unreadable = matches!(record, Some(Err(_)));
+        slot.ledger = after;
+        let change = Change { spot, session: txn.sid, before, after, beside };
+        if i.is_first() {
+            if last(after) > last(before) {
+                self.item(job, i.item).advanced_at = Some(spot.mt);
+            }
+            self.trace.job(job).items.entry(i.item).or_default().changes.push(change);
+        } else {
+            self.trace.job(job).further.entry(i).or_default().push(change);
         }
-        item.unreadable = matches!(record, Some(Err(_)));
-        item.ledger = after;
-        let change = Change { spot, session: txn.sid, before, after };
-        self.trace.job(job).items.entry(i).or_default().changes.push(change);
         self.trace.job(job).retired +=
             u64::from(after.is_some_and(|after| after.state == State::Retired));
 
@@ -289,22 +300,22 @@ impl Replay {
         if is.is_some() && is.map(|l| (l.run, l.token)) != was.map(|l| (l.run, l.token)) {
             self.record_claim(job, i, before, is, txn.sid);
         }
-        let item = self.item(job, i);
+        let slot = self.jobs[job].slot_mut(i);
         if after.is_none_or(|after| !after.is_busy()) {
-            (item.claim, item.claimed_in) = (None, None);
+            (slot.claim, slot.claimed_in) = (None, None);
         }
     }
 
-    fn record_end(&mut self, job: JobIndex, i: u32, after: Option<Ledger>, sid: i64) {
-        let item = &self.jobs[job].items[&i];
-        let by_holder = item.claimed_in == Some(sid);
+    fn record_end(&mut self, job: JobIndex, i: Slot, after: Option<Ledger>, sid: i64) {
+        let Some(slot) = self.jobs[job].slot(i) else { return };
+        let by_holder = slot.claimed_in == Some(sid);
         let how = match after {
             Some(after) if after.state == State::Orphan => Ending::Orphaned,
             Some(after) if after.is_busy() => Ending::TakenAtOnce,
             Some(after) => Ending::Done(after.outcome),
             None => Ending::Done(None),
         };
-        let claim = item.claim.and_then(|claim| self.trace.claims.get_mut(claim));
+        let claim = slot.claim.and_then(|claim| self.trace.claims.get_mut(claim));
         if let Some(claim) = claim {
             claim.end = Some(ClaimEnd { spot: self.spot, how, by_holder });
         }
@@ -313,7 +324,7 @@ impl Replay {
     fn record_claim(
         &mut self,
         job: JobIndex,
-        i: u32,
+        i: Slot,
         before: Option<Ledger>,
         after: Option<Ledger>,
         session: i64,
@@ -321,12 +332,12 @@ impl Replay {
         let Some((after, run)) = after.and_then(|after| Some((after, after.run?))) else { return };
         let in_force = self.jobs[job].config.as_ref().map_or(-1, |config| config.version);
         let named = after.config.and_then(|named| i32::try_from(named).ok());
-        let item = self.jobs[job].items.entry(i).or_default();
-        let takes_over = before.filter(Ledger::is_busy).and(item.claim);
+        let slot = self.jobs[job].slot_mut(i);
+        let takes_over = before.filter(Ledger::is_busy).and(slot.claim);
         let claim = Claim {
             spot: self.spot,
             job,
-            item: i,
+            slot: i,
             fire: run.fire,
             source: run.source,
             span: run.span(),
@@ -337,11 +348,11 @@ impl Replay {
             takes_over,
             end: None,
         };
+        slot.claim = Some(self.trace.claims.len());
+        slot.claimed_in = Some(session);
         if matches!(run.source, docs::Source::Normal | docs::Source::Misfire) {
-            item.covered.insert(claim.span.0, claim.span.1);
+            self.item(job, i.item).covered.insert(claim.span.0, claim.span.1);
         }
-        item.claim = Some(self.trace.claims.len());
-        item.claimed_in = Some(session);
         self.trace.claims.push(claim);
     }
 }

@@ -7,16 +7,17 @@ use crate::Property::{S4, S5, S9};
 use crate::docs::Assignment;
 use crate::names::Name;
 use crate::replay::judge::{Judge, Write};
+use crate::slot::Slot;
 
 impl Judge<'_> {
-    /// Judges that no owner changes under a run.
+    /// Judges that no owner changes under a run of any slot.
     pub(crate) fn owner(&mut self, i: u32, owner: Option<Name>) {
         let Some(item) = self.job.items.get(&i) else { return };
         if item.owner == owner || !self.job.is_monitored() {
             return;
         }
-        let busy = item.ledger.filter(|ledger| ledger.is_busy());
-        self.expect(busy.is_none(), S5, Some(i), |judge| {
+        let busy = item.first.ledger.filter(|ledger| ledger.is_busy());
+        self.expect(busy.is_none(), S5, Some(Slot::first(i)), |judge| {
             format!(
                 "the owner changed from {} to {} under {}",
                 item.owner.map_or("none", |owner| judge.text(owner)),
@@ -24,6 +25,7 @@ impl Judge<'_> {
                 judge.run(busy.and_then(|ledger| ledger.run))
             )
         });
+        self.further_slots_are_idle(S5, i, "changed its owner");
     }
 
     /// Judges that a new assignment is for the configuration of this revision and handles only
@@ -77,7 +79,7 @@ impl Judge<'_> {
         });
         let Some(item) = moved else { return };
         let owners_change_with_assignment = self.txn.writes.iter().any(is_record);
-        self.expect(owners_change_with_assignment, S4, Some(item), |_| {
+        self.expect(owners_change_with_assignment, S4, Some(Slot::first(item)), |_| {
             "the owner changed without a new version of the assignment".to_owned()
         });
     }
@@ -109,7 +111,7 @@ impl Judge<'_> {
                 }
                 Some(_) => continue,
             };
-            return self.violate(S4, Some(i), message);
+            return self.violate(S4, Some(Slot::first(i)), message);
         }
     }
 

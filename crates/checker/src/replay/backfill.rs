@@ -4,11 +4,12 @@ use crate::Property::S19;
 use crate::docs::{Backfill, Ledger};
 use crate::replay::job::Item;
 use crate::replay::judge::Judge;
+use crate::slot::Slot;
 
 impl Judge<'_> {
     /// Judges that a record gets the next past fire of a backfill in progress, once, together with
     /// the note of it.
-    pub(crate) fn past_fire(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+    pub(crate) fn past_fire(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
         let is_new = after.request != before.request;
         let asked = after.request.filter(|_| is_new).and_then(|to| Some((to.id, to.past_fire?)));
         let Some((id, fire)) = asked else {
@@ -61,7 +62,7 @@ impl Judge<'_> {
             let items = new.items.iter().flat_map(|(first, last)| *first..=*last);
             for i in items.filter(|i| *i < total) {
                 let ended = job.items.get(&i).is_some_and(|item| has_ended(item, new, *last));
-                self.expect(ended, S19, Some(i), |judge| {
+                self.expect(ended, S19, Some(Slot::first(i)), |judge| {
                     let id = judge.text(new.id);
                     format!("backfill {id} counts the fire {last}, which the item has yet to end")
                 });
@@ -75,7 +76,7 @@ impl Judge<'_> {
 
 /// Returns true if the item got the fire or a later one, and no run for it is owed or unfinished.
 fn has_ended(item: &Item, of: &Backfill, fire: i64) -> bool {
-    let Some(record) = item.ledger else { return false };
+    let Some(record) = item.first.ledger else { return false };
     let waits = record.request.is_some_and(|request| request.past_fire == Some(fire));
     let runs = record.run.is_some_and(|run| run.past_fire == Some(fire));
     let got = record.backfilled.filter(|last| last.id == of.id);

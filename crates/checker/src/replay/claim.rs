@@ -4,14 +4,27 @@
 use crate::Property::{S1, S1a, S2, S3, S10, S11, S17, S19, S20};
 use crate::docs::{Ledger, Run, Source, StartRate, Starts, State};
 use crate::names::Name;
-use crate::replay::job::{Item, Server, started};
+use crate::replay::job::{Server, started};
 use crate::replay::judge::{Judge, Write};
+use crate::slot::Slot;
 use crate::tree::Kind;
 
 impl Judge<'_> {
     /// Judges a claim: idle to running.
-    pub(crate) fn claim(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) {
+    pub(crate) fn claim(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
         let Some(run) = after.run else { return };
+        self.within_slots(i, &run);
+        if i.is_first() {
+            self.claim_of(i, before, after, run);
+        } else {
+            let (before, after) = self.beside(i, before, after, &run);
+            self.queue(i, &before, &after);
+            self.claim_of(i, &before, &after, run);
+        }
+    }
+
+    /// Judges a claim by its run and the fires of its item.
+    fn claim_of(&mut self, i: Slot, before: &Ledger, after: &Ledger, run: Run) {
         self.expect(run.source != Source::Failover, S1, Some(i), |_| {
             format!("fire {} was taken over although the item had no orphaned run", run.fire)
         });
@@ -24,7 +37,7 @@ impl Judge<'_> {
         self.grouped(i, after.token, &run);
         self.parameter_is_requested(i, before, &run);
         match run.source {
-            Source::Normal | Source::Misfire => self.scheduled(i, item, before, after, &run),
+            Source::Normal | Source::Misfire => self.scheduled(i, before, after, &run),
             Source::Manual | Source::Backfill => {
                 self.last_stays(i, before, after);
                 self.notes_stay(i, before, after);
@@ -35,9 +48,9 @@ impl Judge<'_> {
 
     /// Judges that the claimant owns the item in the session that writes, and that the item is not
     /// pending.
-    fn owned(&mut self, i: u32, run: &Run) {
-        let owner = self.job.items.get(&i).and_then(|item| item.owner);
-        let pending = self.job.pending(i);
+    fn owned(&mut self, i: Slot, run: &Run) {
+        let owner = self.job.items.get(&i.item).and_then(|item| item.owner);
+        let pending = self.job.pending(i.item);
         let total = self.job.config().map_or(0, |config| config.total);
         // While the stored configuration is unusable, each instance follows the last usable one
         // that it has seen.
@@ -54,7 +67,7 @@ impl Judge<'_> {
             Some(_) if known && !self.job.fits_config() => {
                 Some("the assignment was made for another number of items".to_owned())
             }
-            Some(_) if known && i >= total => Some(format!("the job has {total} items")),
+            Some(_) if known && i.item >= total => Some(format!("the job has {total} items")),
             Some(_) => None,
         };
         self.expect(wrong.is_none(), S2, Some(i), |judge| {
@@ -64,7 +77,7 @@ impl Judge<'_> {
 
     /// Judges that the server is enabled and, unless the claim is a takeover, that the item is
     /// enabled.
-    fn enabled(&mut self, i: u32, run: &Run, before: &Ledger) {
+    fn enabled(&mut self, i: Slot, run: &Run, before: &Ledger) {
         let server = self.job.server_of(run.holder, self.names);
         let wrong = match server {
             None => Some("its server is unknown"),
@@ -81,7 +94,7 @@ impl Judge<'_> {
     }
 
     /// Judges that the claim names the configuration of this revision, if it names one.
-    fn configured(&mut self, i: u32, after: &Ledger) {
+    fn configured(&mut self, i: Slot, after: &Ledger) {
         let Some(named) = after.config else { return };
         let current = self.job.config.as_ref().map(|config| config.version);
         self.expect(current == i32::try_from(named).ok(), S11, Some(i), |_| {
@@ -92,7 +105,7 @@ impl Judge<'_> {
     /// Judges that a run of a limited job takes a permit below the limit in the transaction of its
     /// claim, and that no other run has it. So there are never more runs than the limit, except for
     /// those that began under a greater one.
-    fn limited(&mut self, i: u32, run: &Run) {
+    fn limited(&mut self, i: Slot, run: &Run) {
         let limit = self.job.config().and_then(|config| config.cluster_concurrency);
         let Some(limit) = limit.filter(|_| self.job.is_readable()) else { return };
         let wrong = match run.permit {
@@ -102,12 +115,12 @@ impl Judge<'_> {
                 let taken = self.txn.writes.iter().any(
                     |write| matches!(write, Write::Mark(Kind::Permit(it), true) if *it == permit),
                 );
-                let of_others = self.job.items.iter().filter(|(item, _)| **item != i);
-                let other = of_others.into_iter().find_map(|(item, state)| {
-                    let run = state.ledger.filter(|l| l.state == State::Running)?.run?;
-                    let lives = state.claimed_in.is_some_and(|s| !self.sessions.is_closed(s));
-                    (run.permit == Some(permit) && lives).then_some(*item)
-                });
+                let other =
+                    self.job.slots().filter(|(slot, _)| *slot != i).find_map(|(slot, state)| {
+                        let run = state.running_ledger()?.run?;
+                        let lives = state.claimed_in.is_some_and(|s| !self.sessions.is_closed(s));
+                        (run.permit == Some(permit) && lives).then_some(slot)
+                    });
                 if let Some(other) = other {
                     Some(format!("item {other} has the same permit, {permit}"))
                 } else {
@@ -123,7 +136,7 @@ impl Judge<'_> {
 
     /// Judges that the transaction of a claim adds its runs to the last starts, keeps the others of
     /// the period, and does not exceed the rate. Times are those of the record.
-    fn counted(&mut self, i: u32, run: &Run) {
+    fn counted(&mut self, i: Slot, run: &Run) {
         let rate = self.job.config().and_then(|config| config.start_rate);
         let Some(rate) = rate.filter(|_| self.job.is_readable()) else { return };
         let logged = self.txn.writes.iter().find_map(|write| {
@@ -161,21 +174,21 @@ impl Judge<'_> {
         }
         let known: u32 = counting().map(|(_, count)| count).sum();
         let runs = self.txn.writes.iter().filter(|write| {
-            matches!(write, Write::Ledger(item, Some(Ok(after))) if self.begins(*item, after))
+            matches!(write, Write::Ledger(slot, Some(Ok(after))) if self.begins(*slot, after))
         });
         let (added, runs) = (u64::from(begun.saturating_sub(known)), runs.count() as u64);
         (added != runs).then(|| format!("{runs} runs began, and {added} starts were added"))
     }
 
-    /// Returns true if a run of the item begins with this record.
-    fn begins(&self, item: u32, after: &Ledger) -> bool {
-        let before = self.job.items.get(&item).and_then(|item| item.ledger);
+    /// Returns true if a run of the slot begins with this record.
+    fn begins(&self, slot: Slot, after: &Ledger) -> bool {
+        let before = self.job.slot(slot).and_then(|slot| slot.ledger);
         after.state == State::Running && before.is_none_or(|before| before.token < after.token)
     }
 
     /// Judges that a run has the parameter of the manual request that it answers, and that other
     /// runs have none.
-    fn parameter_is_requested(&mut self, i: u32, before: &Ledger, run: &Run) {
+    fn parameter_is_requested(&mut self, i: Slot, before: &Ledger, run: &Run) {
         let manual = matches!(run.source, Source::Manual | Source::Backfill);
         let request = before.request.filter(|request| manual && request.at == run.fire);
         let requested = request.and_then(|request| request.parameter);
@@ -197,10 +210,12 @@ impl Judge<'_> {
 
     /// Judges a scheduled fire: it was not claimed before, and the record names the fires that it
     /// stands for and the previous fire.
-    fn scheduled(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger, run: &Run) {
+    fn scheduled(&mut self, i: Slot, before: &Ledger, after: &Ledger, run: &Run) {
         let later = run.source == Source::Misfire || before.last < Some(run.fire);
         let (first, last) = run.span();
-        let done = item.covered.range(..=last).next_back().filter(|(_, end)| **end >= first);
+        let covered = self.job.items.get(&i.item).map(|item| &item.covered);
+        let done = covered.and_then(|covered| covered.range(..=last).next_back());
+        let done = done.filter(|(_, end)| **end >= first);
         self.expect(later && done.is_none(), S1a, Some(i), |judge| {
             let done =
                 done.map(|(first, last)| format!(", although {first} to {last} had been claimed"));
@@ -227,7 +242,7 @@ impl Judge<'_> {
     }
 
     /// Judges that each noted fire is still noted, or is among the fires that the claim stands for.
-    fn notes_covered(&mut self, i: u32, before: &Ledger, after: &Ledger, span: (i64, i64)) {
+    fn notes_covered(&mut self, i: Slot, before: &Ledger, after: &Ledger, span: (i64, i64)) {
         let Some(noted) = before.misfire else { return };
         let remains = after.misfire.map_or((i64::MAX, i64::MIN), |now| (now.first, now.last));
         let within = |fire: i64, (first, last): (i64, i64)| first <= fire && fire <= last;
@@ -243,7 +258,7 @@ impl Judge<'_> {
     }
 
     /// Judges a takeover: a registered instance claims the same fire under the next token.
-    pub(crate) fn takeover(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+    pub(crate) fn takeover(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
         let (Some(left), Some(run)) = (before.run, after.run) else { return };
         let same = run.source == Source::Failover
             && run.fire == left.fire

@@ -29,19 +29,24 @@ fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
     if !config.monitor {
         return Claimability::Blocked("the job is not monitored");
     }
-    let Some(ledger) = item.ledger else { return Claimability::Blocked("the item has no record") };
-    match ledger.state {
-        State::Retired => return Claimability::Blocked("the item is retired"),
-        State::Running | State::Orphan => {
-            let notes = |owner: &Name| {
-                job.server_of(*owner, names) == Some(Server::Enabled)
-                    && job.is_available(*owner, names)
-            };
-            // A job with catch-up runs each fire by itself and notes none.
-            let noted = config.misfire && config.catch_up.is_none();
-            return Claimability::Busy(item.owner.filter(|owner| noted && notes(owner)));
-        }
-        State::Idle => {}
+    let Some(ledger) = item.first.ledger else {
+        return Claimability::Blocked("the item has no record");
+    };
+    if ledger.state == State::Retired {
+        return Claimability::Blocked("the item is retired");
+    }
+    let is_disabled = item.disabled || ledger.disabled;
+    // A disabled item starts nothing in its further slots.
+    let may_begin =
+        !is_disabled && (item.has_free_slot(config.slots) || item.may_get_slot(config.slots));
+    let meets_runs = !is_disabled && item.runs() >= config.slots;
+    if (ledger.is_busy() && !may_begin) || meets_runs {
+        let notes = |owner: &Name| {
+            job.server_of(*owner, names) == Some(Server::Enabled) && job.is_available(*owner, names)
+        };
+        // A job with catch-up runs each fire by itself and notes none.
+        let noted = config.misfire && config.catch_up.is_none();
+        return Claimability::Busy(item.owner.filter(|owner| noted && notes(owner)));
     }
     let Some(owner) = item.owner else { return Claimability::Blocked("the item has no owner") };
     match job.server_of(owner, names) {
@@ -59,10 +64,8 @@ fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
         Some(Server::Enabled) if !job.fits_config() => {
             Claimability::Blocked("the number of items has changed")
         }
-        Some(Server::Enabled) if item.disabled || ledger.disabled => {
-            Claimability::Blocked("the item is disabled")
-        }
-        Some(Server::Enabled) if item.running => {
+        Some(Server::Enabled) if is_disabled => Claimability::Blocked("the item is disabled"),
+        Some(Server::Enabled) if !may_begin => {
             Claimability::Blocked("the item is marked as running")
         }
         Some(Server::Enabled) if job.is_full() => {

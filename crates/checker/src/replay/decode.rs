@@ -6,6 +6,7 @@ use crate::replay::Replay;
 use crate::replay::job::{Job, Server};
 use crate::replay::judge::{Txn, Write};
 use crate::replay::nodes::{Action, JobIndex, Step};
+use crate::replay::slots::begun_beside;
 use crate::tree::Kind;
 
 impl Replay {
@@ -15,8 +16,14 @@ impl Replay {
             self.jobs.resize_with(job + 1, Job::default);
         }
         let by_operator = self.sessions.is_operator(sid);
-        let mut txn =
-            Txn { sid, by_operator, writes: Vec::new(), checks: Vec::new(), of_groups: Vec::new() };
+        let mut txn = Txn {
+            sid,
+            by_operator,
+            writes: Vec::new(),
+            checks: Vec::new(),
+            of_groups: Vec::new(),
+            beside: Vec::new(),
+        };
         for step in steps.iter().filter(|step| step.job == job) {
             match step.action {
                 Action::Checked(version) => txn.checks.push((step.kind, version)),
@@ -26,6 +33,7 @@ impl Replay {
                 Action::Gone => txn.writes.extend(written(step.kind, None, &mut self.names)),
             }
         }
+        txn.beside = begun_beside(&self.jobs[job], &txn.writes);
         txn
     }
 }
@@ -56,7 +64,8 @@ fn written<'a>(kind: Kind, data: Option<(&'a str, i32)>, names: &mut Names) -> O
         | Kind::Running(_)
         | Kind::Misfire(_)
         | Kind::Failover(_)
-        | Kind::ItemDisabled(_) => Write::Mark(kind, text.is_some()),
+        | Kind::ItemDisabled(_)
+        | Kind::Misplaced(_) => Write::Mark(kind, text.is_some()),
         Kind::Other => return None,
     })
 }

@@ -7,7 +7,8 @@ use crate::docs::{self, GroupLimits, PermitHolder, Run, StartRate, Starts, State
 use crate::history::RegOp;
 use crate::replay::Replay;
 use crate::replay::job::{Job, started};
-use crate::replay::judge::{Judge, Write};
+use crate::replay::judge::Judge;
+use crate::slot::Slot;
 use crate::tree::{GroupKind, parse_group};
 
 /// State of one group.
@@ -93,7 +94,7 @@ impl Group {
     /// Returns true if each permit of the job has a run.
     fn permits_have_runs(&self, name: &str, job: &Job) -> bool {
         self.permits.values().flatten().filter(|holder| holder.job == name).all(|holder| {
-            let ledger = job.items.get(&holder.item).and_then(|item| item.ledger);
+            let ledger = job.slot(holder.slot()).and_then(|slot| slot.ledger);
             ledger.is_some_and(|ledger| ledger.is_busy() && ledger.token == holder.token)
         })
     }
@@ -130,7 +131,7 @@ impl Replay {
 impl Judge<'_> {
     /// Judges that a run of a job in a group takes a permit below the limit of the group and counts
     /// as a start of the group, in the transaction of its claim.
-    pub(crate) fn grouped(&mut self, i: u32, token: u64, run: &Run) {
+    pub(crate) fn grouped(&mut self, i: Slot, token: u64, run: &Run) {
         if !self.job.is_readable() {
             return;
         }
@@ -155,7 +156,7 @@ impl Judge<'_> {
                     let is_it = |write: &GroupWrite<'_>| {
                         let holder = write.data.and_then(|data| docs::permit_holder(data).ok());
                         let is_held = holder.is_some_and(|holder| {
-                            holder.job == self.name && holder.item == i && holder.token == token
+                            holder.job == self.name && holder.slot() == i && holder.token == token
                         });
                         let of_group = write.group == name;
                         of_group
@@ -193,16 +194,11 @@ impl Judge<'_> {
             if holder.job != self.name {
                 continue;
             }
-            let written = self.txn.writes.iter().rev().find_map(|write| {
-                let Write::Ledger(item, Some(Ok(after))) = write else { return None };
-                (*item == holder.item).then_some(**after)
-            });
-            let before = self.job.items.get(&holder.item).and_then(|item| item.ledger);
-            let after = written.or(before);
+            let after = self.record_after(holder.slot());
             let runs =
                 after.is_some_and(|it| it.state == State::Running && it.token == holder.token);
-            let (item, group) = (holder.item, write.group);
-            self.expect(!runs, S23, Some(item), |_| {
+            let (slot, group) = (holder.slot(), write.group);
+            self.expect(!runs, S23, Some(slot), |_| {
                 format!("permit {number} of the group {group} was returned during its run")
             });
         }

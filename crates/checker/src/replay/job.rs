@@ -7,6 +7,7 @@ use crate::cron::Schedule;
 use crate::docs::{Assignment, Backfill, Config, Ledger, StartRate, Starts, State};
 use crate::names::{Name, Names};
 use crate::placement::Attributes;
+use crate::slot::Slot;
 
 /// Configuration in force: the stored one, or the last usable one.
 #[derive(Clone, Debug)]
@@ -39,9 +40,9 @@ pub(crate) struct Term {
     pub(crate) session: i64,
 }
 
+/// State of one slot of an item.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Item {
-    pub(crate) owner: Option<Name>,
+pub(crate) struct SlotState {
     pub(crate) ledger: Option<Ledger>,
     /// The record exists and cannot be read.
     pub(crate) unreadable: bool,
@@ -49,12 +50,37 @@ pub(crate) struct Item {
     pub(crate) claimed_in: Option<i64>,
     /// Index of that claim in the trace.
     pub(crate) claim: Option<usize>,
-    /// Fires that claims stand for, first to last; the ranges never overlap.
-    pub(crate) covered: BTreeMap<i64, i64>,
     pub(crate) running: bool,
-    pub(crate) misfire: bool,
     pub(crate) failover: bool,
     pub(crate) queued: bool,
+}
+
+impl SlotState {
+    pub(crate) fn is_busy(&self) -> bool {
+        self.ledger.is_some_and(|ledger| ledger.is_busy())
+    }
+
+    /// Returns the record, if its run is in progress.
+    pub(crate) fn running_ledger(&self) -> Option<Ledger> {
+        self.ledger.filter(|ledger| ledger.state == State::Running)
+    }
+
+    /// Returns true if the slot is idle by its record, and not marked as running.
+    fn is_free(&self) -> bool {
+        self.ledger.is_some_and(|ledger| ledger.state == State::Idle) && !self.running
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Item {
+    pub(crate) owner: Option<Name>,
+    /// The first slot, whose record has the fires of the item.
+    pub(crate) first: SlotState,
+    /// The further slots by their numbers.
+    pub(crate) further: BTreeMap<u32, SlotState>,
+    /// Fires that claims of all slots stand for, first to last; the ranges never overlap.
+    pub(crate) covered: BTreeMap<i64, i64>,
+    pub(crate) misfire: bool,
     pub(crate) disabled: bool,
     /// Time at which an operator enabled the item again.
     pub(crate) enabled_at: Option<u64>,
@@ -63,12 +89,45 @@ pub(crate) struct Item {
 }
 
 impl Item {
+    /// Returns all slots with their numbers, in ascending order.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (u32, &SlotState)> {
+        let further = self.further.iter().map(|(number, slot)| (*number, slot));
+        std::iter::once((0, &self.first)).chain(further)
+    }
+
+    /// Returns true if a slot has an unfinished run.
     pub(crate) fn is_busy(&self) -> bool {
-        self.ledger.is_some_and(|ledger| ledger.is_busy())
+        self.slots().any(|(_, slot)| slot.is_busy())
+    }
+
+    /// Returns the number of unfinished runs.
+    pub(crate) fn runs(&self) -> usize {
+        self.slots().filter(|(_, slot)| slot.is_busy()).count()
+    }
+
+    /// Returns true if a run can begin in a slot that has a record, where the item may have up to
+    /// `most` runs.
+    pub(crate) fn has_free_slot(&self, most: usize) -> bool {
+        let mut slots = self.slots().take_while(|(number, _)| (*number as usize) < most);
+        self.runs() < most && slots.any(|(_, slot)| slot.is_free())
+    }
+
+    /// Returns true if the item may get one slot more, where it may have up to `most` runs.
+    pub(crate) fn may_get_slot(&self, most: usize) -> bool {
+        let mut further = (1..most).filter_map(|number| u32::try_from(number).ok());
+        let is_known = |slot: &SlotState| slot.ledger.is_some() || slot.unreadable;
+        let is_missing = |number: u32| !self.further.get(&number).is_some_and(is_known);
+        self.runs() < most && further.any(is_missing)
+    }
+
+    /// Returns the number of the last further slot that has a record.
+    pub(crate) fn last_slot(&self) -> u32 {
+        let recorded = self.further.iter().rev().find(|(_, slot)| slot.ledger.is_some());
+        recorded.map_or(0, |(number, _)| *number)
     }
 
     pub(crate) fn is_retired(&self) -> bool {
-        self.ledger.is_some_and(|ledger| ledger.state == State::Retired)
+        self.first.ledger.is_some_and(|ledger| ledger.state == State::Retired)
     }
 }
 
@@ -165,6 +224,24 @@ impl Job {
     /// Returns true if `session` registered the instance and the instance is still registered.
     pub(crate) fn is_registered_by(&self, id: Name, session: i64) -> bool {
         self.instances.get(&id).is_some_and(|instance| instance.session == session)
+    }
+
+    /// Returns the slots of all items.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (Slot, &SlotState)> {
+        self.items.iter().flat_map(|(item, state)| {
+            state.slots().map(|(number, slot)| (Slot { item: *item, number }, slot))
+        })
+    }
+
+    pub(crate) fn slot(&self, Slot { item, number }: Slot) -> Option<&SlotState> {
+        let item = self.items.get(&item)?;
+        if number == 0 { Some(&item.first) } else { item.further.get(&number) }
+    }
+
+    /// Returns a slot, and adds it if it is not known.
+    pub(crate) fn slot_mut(&mut self, Slot { item, number }: Slot) -> &mut SlotState {
+        let item = self.items.entry(item).or_default();
+        if number == 0 { &mut item.first } else { item.further.entry(number).or_default() }
     }
 
     pub(crate) fn pending(&self, item: u32) -> Option<Name> {

@@ -5,13 +5,14 @@
 //! views hides nothing from the checker.
 
 use crate::Property;
-use crate::docs::{Assignment, Backfill, Ledger, Starts};
+use crate::docs::{Assignment, Backfill, Ledger, Run, Starts};
 use crate::names::{Name, Names};
 use crate::options::Bounds;
 use crate::replay::group::{GroupWrite, Groups};
 use crate::replay::job::{Job, Server};
 use crate::replay::session::Sessions;
 use crate::replay::trace::{Spot, Trace};
+use crate::slot::Slot;
 use crate::tally::Tally;
 use crate::tree::Kind;
 use crate::violation::{At, Subject, Violation};
@@ -33,12 +34,12 @@ pub(crate) enum Write<'a> {
     /// Stable name of an instance.
     Named(Name, Option<Name>),
     Owner(u32, Option<Name>),
-    Ledger(u32, Option<Result<Box<Ledger>, String>>),
+    Ledger(Slot, Option<Result<Box<Ledger>, String>>),
     /// The token of the run that stores its progress.
-    Progress(u32, Option<Result<u64, String>>),
+    Progress(Slot, Option<Result<u64, String>>),
     /// The last starts of the job.
     Starts(Option<Result<Starts, String>>),
-    /// A mark: running, misfire, failover, queued, disabled or a permit.
+    /// A mark: running, misfire, failover, queued, disabled, a permit, or a misplaced node.
     Mark(Kind, bool),
 }
 
@@ -52,6 +53,8 @@ pub(crate) struct Txn<'a> {
     pub(crate) checks: Vec<(Kind, Option<i32>)>,
     /// The writes of groups, of all groups and jobs.
     pub(crate) of_groups: Vec<GroupWrite<'a>>,
+    /// The runs that begin in further slots, with their tokens.
+    pub(crate) beside: Vec<(Slot, u64, Run)>,
 }
 
 /// Context of the rules. Each rule is a method in the file of its subject.
@@ -81,25 +84,25 @@ impl Judge<'_> {
         &mut self,
         holds: bool,
         property: Property,
-        item: Option<u32>,
+        slot: Option<Slot>,
         message: impl FnOnce(&Self) -> String,
     ) {
         self.judged(property);
         if !holds {
             let message = message(self);
-            self.violate(property, item, message);
+            self.violate(property, slot, message);
         }
     }
 
-    pub(crate) fn violate(&mut self, property: Property, item: Option<u32>, message: String) {
-        let claim = item.and_then(|item| self.job.items.get(&item)?.claim);
+    pub(crate) fn violate(&mut self, property: Property, slot: Option<Slot>, message: String) {
+        let claim = slot.and_then(|slot| self.job.slot(slot)?.claim);
         let claim = claim.and_then(|claim| self.trace.claims.get(claim));
         let mut evidence: Vec<_> = claim.map(|claim| claim.spot.record).into_iter().collect();
         evidence.push(self.spot.record);
         self.found.push(Violation {
             property,
             at: self.spot.into(),
-            subject: Subject { job: self.name.to_owned(), item },
+            subject: Subject::of(self.name, slot),
             message,
             evidence,
             window: Vec::new(),

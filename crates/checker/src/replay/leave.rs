@@ -15,11 +15,11 @@ impl Judge<'_> {
             return;
         }
         let sid = self.txn.sid;
-        let held = self.job.items.iter().find(|(_, item)| {
-            let running = item.ledger.is_some_and(|l| l.state == crate::docs::State::Running);
-            running && item.claimed_in == Some(sid)
-        });
-        let held = held.map(|(i, _)| *i);
+        let held = self
+            .job
+            .slots()
+            .find(|(_, slot)| slot.running_ledger().is_some() && slot.claimed_in == Some(sid));
+        let held = held.map(|(i, _)| i);
         self.expect(held.is_none(), S12, held, |judge| {
             format!("{} deregistered while it held the item", judge.text(id))
         });
@@ -38,23 +38,23 @@ impl Replay {
         self.tally.judged(S12);
         let mut held = Vec::new();
         for (index, job) in self.jobs.iter().enumerate() {
-            for (i, item) in &job.items {
-                let running = item.ledger.is_some_and(|l| l.state == crate::docs::State::Running);
-                let session = item.claimed_in.and_then(|sid| self.sessions.get(sid));
+            for (i, slot) in job.slots() {
+                let running = slot.running_ledger().is_some();
+                let session = slot.claimed_in.and_then(|sid| self.sessions.get(sid));
                 let lives = session.filter(|session| session.closed.is_none());
                 if running
                     && lives.is_some_and(|s| s.process_start.as_ref() == Some(&process_start))
                 {
-                    held.push((index, *i, item.claim));
+                    held.push((index, i, slot.claim));
                 }
             }
         }
         for (index, i, claim) in held {
-            let job = self.nodes.job_name(index).to_owned();
+            let subject = Subject::of(self.nodes.job_name(index), Some(i));
             let since = claim.and_then(|claim| self.trace.claims.get(claim));
             let since = since.map_or(self.spot.record, |claim| claim.spot.record);
             let message = format!("{process} has left in order and still holds the item");
-            self.violate(S12, Subject { job, item: Some(i) }, message, since);
+            self.violate(S12, subject, message, since);
         }
     }
 }

@@ -1,39 +1,52 @@
 //! State changes of a ledger record: the allowed ones, and who may make them. S1, S1a, S3, S6, S7,
-//! S15, S21, S22. Writes of a run beside it: S16.
+//! S15, S21, S22. Writes of a run beside it: S16. Further slots: S24, in `slots`.
 
 use crate::Property::{S1, S1a, S3, S4, S6, S7, S11, S15, S16, S21, S22};
 use crate::docs::{Ledger, Outcome, Request, Run, State};
-use crate::replay::job::Item;
+use crate::replay::job::SlotState;
 use crate::replay::judge::Judge;
+use crate::slot::Slot;
 
 impl Judge<'_> {
     /// Judges one change of a record. Returns true if only the leader may make it.
-    pub(crate) fn ledger(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
+    pub(crate) fn ledger(
+        &mut self,
+        i: Slot,
+        slot: &SlotState,
+        before: &Ledger,
+        after: &Ledger,
+    ) -> bool {
         self.order(i, before, after);
+        self.slot_fields(i, before, after);
+        if i.is_first() && self.begins_beside(i.item).is_some() {
+            self.settles_beside(i, before, after);
+            return false;
+        }
         self.cancellation(i, before, after);
         self.queue(i, before, after);
         self.past_fire(i, before, after);
         match (before.state, after.state) {
-            (State::Idle, State::Running) => self.claim(i, item, before, after),
+            (State::Idle, State::Running) => self.claim(i, before, after),
             (State::Orphan, State::Running) => self.takeover(i, before, after),
             (State::Running, State::Running) if before.token != after.token => {
-                return self.taken_at_once(i, item, before, after);
+                return self.taken_at_once(i, slot, before, after);
             }
             (State::Running, State::Running) | (State::Orphan, State::Orphan) => {
                 self.same_run(i, before, after);
             }
-            (State::Running, State::Orphan) => return self.orphaned(i, item, before, after),
-            (State::Running, State::Idle) => return self.ended(i, item, before, after),
+            (State::Running, State::Orphan) => return self.orphaned(i, slot, before, after),
+            (State::Running, State::Idle) => return self.ended(i, slot, before, after),
             (State::Orphan, State::Idle) => {
                 self.abandoned(i, before, after);
                 return true;
             }
-            (State::Idle, State::Idle) => self.stays_idle(i, item, before, after),
+            (State::Idle, State::Idle) => self.stays_idle(i, before, after),
             (State::Idle, State::Retired) => {
                 let in_force = self.job.config().map_or(0, |config| config.total);
-                self.expect(i >= in_force, S4, Some(i), |_| {
+                self.expect(i.item >= in_force, S4, Some(i), |_| {
                     format!("the item was retired while the job has {in_force} items")
                 });
+                self.further_slots_are_idle(S7, i.item, "was retired");
                 return true;
             }
             (State::Retired, State::Idle) => return true,
@@ -55,7 +68,7 @@ impl Judge<'_> {
     }
 
     /// Judges that tokens and last fires never decrease, and that tokens change with claims only.
-    fn order(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+    fn order(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
         let starts = after.state == State::Running
             && (before.state != State::Running || before.token != after.token);
         let (old, new) = (before.token, after.token);
@@ -75,7 +88,7 @@ impl Judge<'_> {
     /// Judges that a run whose cancellation is requested is not continued and ends as cancelled,
     /// unless its code returned, and that no other run ends so. The record of a cancelled run has
     /// the outcome `interrupted` and keeps the request.
-    fn cancellation(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+    fn cancellation(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
         if !before.is_busy() {
             return;
         }
@@ -98,7 +111,7 @@ impl Judge<'_> {
         });
     }
 
-    fn same_run(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+    fn same_run(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
         if before.run != after.run {
             let message = format!(
                 "{} was replaced by {}; valid is a new run only after the end of the former one",
@@ -120,9 +133,12 @@ impl Judge<'_> {
 
     /// Judges the note of a fire that met a run: it requests the cancellation if the job cancels
     /// overlaps, unless the run answers a request or stands for noted fires.
-    fn overlap(&mut self, i: u32, before: &Ledger, after: &Ledger) {
-        let notes = before.misfire != after.misfire;
-        let Some(run) = before.run.filter(|_| notes && self.job.is_readable()) else { return };
+    fn overlap(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
+        if before.misfire == after.misfire || !self.job.is_readable() {
+            return;
+        }
+        let Some((i, before, after)) = self.met(i, before, after) else { return };
+        let Some(run) = before.run else { return };
         let (wanted, requested) = (before.cancel_request(), after.cancel_request());
         let cancels = self.job.config().is_some_and(|config| config.cancels_overlaps);
         let shall_end = cancels && !run.is_requested && run.merged.is_none();
@@ -137,9 +153,22 @@ impl Judge<'_> {
         });
     }
 
+    /// Returns the first busy slot of an item, which is the one that a fire meets, with its record
+    /// before and after the transaction.
+    fn met(&self, i: Slot, before: &Ledger, after: &Ledger) -> Option<(Slot, Ledger, Ledger)> {
+        if before.is_busy() {
+            return Some((i, *before, *after));
+        }
+        self.job.items.get(&i.item)?.further.iter().find_map(|(number, slot)| {
+            let busy = slot.ledger.filter(Ledger::is_busy)?;
+            let slot = Slot { number: *number, ..i };
+            Some((slot, busy, self.record_after(slot).unwrap_or(busy)))
+        })
+    }
+
     /// Judges the queue. In a job that has one, a note appends its fire while there is room, and a
     /// scheduled run begins for the first fire alone. Elsewhere one run stands for all noted fires.
-    fn queue(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+    pub(crate) fn queue(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
         let Some(config) = self.job.config().filter(|_| self.job.is_readable()) else { return };
         let limit = config.queue_limit;
         let (old, new) = (self.queued(before), self.queued(after));
@@ -170,7 +199,7 @@ impl Judge<'_> {
     }
 
     /// Judges that noted misfires stay noted until a run stands for them.
-    pub(crate) fn notes_stay(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+    pub(crate) fn notes_stay(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
         let Some(noted) = before.misfire else { return };
         let kept =
             after.misfire.is_some_and(|now| now.first <= noted.first && now.last >= noted.last);
@@ -182,17 +211,20 @@ impl Judge<'_> {
         });
     }
 
-    pub(crate) fn last_stays(&mut self, i: u32, before: &Ledger, after: &Ledger) {
-        self.expect(after.last == before.last, S3, Some(i), |_| {
+    pub(crate) fn last_stays(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
+        // A write of both records copies the last fire of the item into that of a further slot.
+        let of_item = if i.is_first() { None } else { self.record_after(Slot::first(i.item)) };
+        let is_copied = of_item.is_some_and(|item| item.last == after.last);
+        self.expect(after.last == before.last || is_copied, S3, Some(i), |_| {
             format!("the last fire went from {:?} to {:?} without a claim", before.last, after.last)
         });
     }
 
     /// Judges the progress of a run: the run holds the item under this token, and its process
     /// writes.
-    pub(crate) fn progress(&mut self, i: u32, token: &Result<u64, String>) {
-        let item = self.job.items.get(&i);
-        let running = item.and_then(|item| item.ledger).filter(|l| l.state == State::Running);
+    pub(crate) fn progress(&mut self, i: Slot, token: &Result<u64, String>) {
+        let slot = self.job.slot(i);
+        let running = slot.and_then(SlotState::running_ledger);
         let wrong = match token {
             Err(error) => Some(format!("the progress cannot be read: {error}")),
             Ok(token) => match running {
@@ -202,7 +234,7 @@ impl Judge<'_> {
                     self.run(ledger.run),
                     ledger.token
                 )),
-                Some(ledger) if !item.is_some_and(|item| self.is_holder(item)) => Some(format!(
+                Some(ledger) if !slot.is_some_and(|slot| self.is_holder(slot)) => Some(format!(
                     "session {} wrote the progress of {}, which it does not hold",
                     self.txn.sid,
                     self.run(ledger.run)
@@ -215,21 +247,27 @@ impl Judge<'_> {
 
     /// Judges running to orphan: by the holder, or by the leader after the end of the holder's
     /// session.
-    fn orphaned(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
+    fn orphaned(&mut self, i: Slot, slot: &SlotState, before: &Ledger, after: &Ledger) -> bool {
         let unchanged = before.run == after.run;
         self.expect(unchanged, S1, Some(i), |judge| {
             format!("{} was orphaned as {}", judge.run(before.run), judge.run(after.run))
         });
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
-        self.gone_or_holder(i, item, before)
+        self.gone_or_holder(i, slot, before)
     }
 
     /// Judges running to running: the leader takes over in one write, after the end of the holder's
     /// session.
-    fn taken_at_once(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
+    fn taken_at_once(
+        &mut self,
+        i: Slot,
+        slot: &SlotState,
+        before: &Ledger,
+        after: &Ledger,
+    ) -> bool {
         self.takeover(i, before, after);
-        self.holder_is_gone(i, item, before);
+        self.holder_is_gone(i, slot, before);
         true
     }
 
@@ -237,37 +275,37 @@ impl Judge<'_> {
     ///
     /// It may write in a later session than that of the claim: the same start of its process
     /// remembers the run.
-    fn is_holder(&self, item: &Item) -> bool {
-        item.claimed_in.is_some_and(|claimed| self.sessions.is_same_process(claimed, self.txn.sid))
+    fn is_holder(&self, slot: &SlotState) -> bool {
+        slot.claimed_in.is_some_and(|claimed| self.sessions.is_same_process(claimed, self.txn.sid))
     }
 
     /// Returns true if the writer is not the holder, so that it must be the leader.
-    fn gone_or_holder(&mut self, i: u32, item: &Item, before: &Ledger) -> bool {
-        if self.is_holder(item) {
+    fn gone_or_holder(&mut self, i: Slot, slot: &SlotState, before: &Ledger) -> bool {
+        if self.is_holder(slot) {
             self.judged(S6);
             return false;
         }
-        self.holder_is_gone(i, item, before);
+        self.holder_is_gone(i, slot, before);
         true
     }
 
-    fn holder_is_gone(&mut self, i: u32, item: &Item, before: &Ledger) {
-        let lives = item.claimed_in.is_some_and(|session| !self.sessions.is_closed(session));
+    fn holder_is_gone(&mut self, i: Slot, slot: &SlotState, before: &Ledger) {
+        let lives = slot.claimed_in.is_some_and(|session| !self.sessions.is_closed(session));
         self.expect(!lives, S6, Some(i), |judge| {
             format!(
                 "session {} gave up {} while the session of its holder, {}, lives",
                 judge.txn.sid,
                 judge.run(before.run),
-                item.claimed_in.unwrap_or_default()
+                slot.claimed_in.unwrap_or_default()
             )
         });
     }
 
     /// Judges running to idle: by the holder, or by the leader if failover is off.
-    fn ended(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
+    fn ended(&mut self, i: Slot, slot: &SlotState, before: &Ledger, after: &Ledger) -> bool {
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
-        if self.is_holder(item) {
+        if self.is_holder(slot) {
             self.judged(S7);
             return false;
         }
@@ -280,10 +318,10 @@ impl Judge<'_> {
             )
         });
         self.failover_is_off(i, before);
-        self.gone_or_holder(i, item, before)
+        self.gone_or_holder(i, slot, before)
     }
 
-    fn abandoned(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+    fn abandoned(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
         self.expect(after.outcome == Some(Outcome::Interrupted), S7, Some(i), |judge| {
@@ -294,10 +332,11 @@ impl Judge<'_> {
 
     /// Judges that a run is given up without a takeover only if failover is off, the item is not in
     /// force, or the run is to be cancelled.
-    fn failover_is_off(&mut self, i: u32, before: &Ledger) {
+    fn failover_is_off(&mut self, i: Slot, before: &Ledger) {
         let mut configs = self.job.configs_to_lead_by().peekable();
         let known = configs.peek().is_some();
-        let wanted = known && configs.all(|config| config.is_failover_on() && i < config.total);
+        let wanted =
+            known && configs.all(|config| config.is_failover_on() && i.item < config.total);
         let is_cancelled = before.cancel_request().is_some();
         self.expect(!wanted || is_cancelled, S7, Some(i), |judge| {
             format!("{} was given up although failover is on", judge.run(before.run))
@@ -308,15 +347,21 @@ impl Judge<'_> {
     ///
     /// An instance may skip a fire if it cannot have seen yet that the item was enabled since the
     /// fire before.
-    fn stays_idle(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) {
+    fn stays_idle(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
+        if !i.is_first() {
+            return self.last_stays(i, before, after);
+        }
         self.notes_stay(i, before, after);
+        self.overlap(i, before, after);
         if after.last == before.last {
             return;
         }
         let since = self.spot.mt.saturating_sub(self.bounds.epsilon);
-        let since = item.advanced_at.map_or(since, |advanced| advanced.min(since));
-        let recently = item.enabled_at.is_some_and(|at| at >= since);
-        let disabled = before.disabled || item.disabled || recently;
+        let item = self.job.items.get(&i.item);
+        let advanced = item.and_then(|item| item.advanced_at);
+        let since = advanced.map_or(since, |advanced| advanced.min(since));
+        let recently = item.is_some_and(|item| item.enabled_at.is_some_and(|at| at >= since));
+        let disabled = before.disabled || item.is_some_and(|item| item.disabled) || recently;
         let accounted = after.outcome == Some(Outcome::Disabled) && disabled;
         self.expect(accounted, S3, Some(i), |_| {
             format!(
@@ -329,7 +374,7 @@ impl Judge<'_> {
 
     /// Judges that a record whose last fire advances names the previous fire: the fires in between
     /// were missed.
-    pub(crate) fn previous(&mut self, i: u32, before: &Ledger, after: &Ledger) {
+    pub(crate) fn previous(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
         self.expect(after.previous == before.last, S3, Some(i), |_| {
             format!(
                 "the record names {:?} as the fire before {:?}; it was {:?}",

@@ -15,14 +15,17 @@ mod ledger;
 pub(crate) mod nodes;
 mod placement;
 pub(crate) mod session;
+mod slots;
 pub(crate) mod trace;
 mod watch;
 
 use crate::Property;
+use crate::Property::S24;
 use crate::history::{Fact, NemesisEvent, Record, RegOp};
 use crate::names::Names;
 use crate::options::{Bounds, Options};
 use crate::tally::Tally;
+use crate::tree::Kind;
 use crate::violation::{Subject, Violation};
 use group::{GroupWrite, Groups};
 use job::Job;
@@ -36,7 +39,7 @@ use watch::Watch;
 /// it.
 ///
 /// It judges the promises that the registry's log shows: S1, S1a, S2, S4–S12, S15, S16, S18,
-/// S19 and S21 to S23, and L1–L3 and L7 after healing.
+/// S19 and S21 to S24, and L1–L3 and L7 after healing.
 /// Promises about the job's code, the resource or the schedule need the complete history: see
 /// [`check`](crate::check).
 ///
@@ -303,6 +306,10 @@ impl Judge<'_> {
                     self.backfill_progress(new.map_or(&[], Vec::as_slice));
                 }
                 Write::Instance(id, None) => self.deregisters(*id),
+                Write::Mark(Kind::Misplaced(slot), true) => {
+                    let text = "a node that items alone have was written for a further slot";
+                    self.violate(S24, Some(*slot), text.to_owned());
+                }
                 Write::Config(_)
                 | Write::Instance(..)
                 | Write::Server(..)

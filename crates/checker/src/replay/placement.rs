@@ -7,10 +7,11 @@ use crate::docs::{Config, Run};
 use crate::names::Name;
 use crate::placement::{Attributes, Condition, Rules};
 use crate::replay::judge::Judge;
+use crate::slot::Slot;
 
 impl Judge<'_> {
     /// Judges that the claimant of an item meets the required conditions of the job.
-    pub(crate) fn admitted(&mut self, i: u32, run: &Run) {
+    pub(crate) fn admitted(&mut self, i: Slot, run: &Run) {
         // While the stored configuration is unusable, each instance follows the last usable one
         // that it has seen.
         let config = self.job.config().filter(|_| self.job.is_readable()).cloned();
@@ -54,7 +55,7 @@ impl Judge<'_> {
             let pinned = config.placement.pin(i);
             let pinned = pinned.map(|pin| candidates(&config.placement, Some(pin), &members));
             let may_own = pinned.as_ref().unwrap_or(&free);
-            self.expect(may_own.contains(&owner), S18, Some(i), |judge| {
+            self.expect(may_own.contains(&owner), S18, Some(Slot::first(i)), |judge| {
                 format!("the rules give the item to another instance than {}", judge.text(owner))
             });
         }

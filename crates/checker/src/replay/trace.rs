@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cron::Schedule;
-use crate::docs::{Config, Ledger, Outcome, Source};
+use crate::docs::{Config, Ledger, Outcome, Run, Source};
 use crate::names::Name;
 use crate::replay::job::Server;
 use crate::replay::nodes::JobIndex;
+use crate::slot::Slot;
 
 /// Position in the merged history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(crate) struct Spot {
 pub(crate) struct Claim {
     pub(crate) spot: Spot,
     pub(crate) job: JobIndex,
-    pub(crate) item: u32,
+    pub(crate) slot: Slot,
     pub(crate) fire: i64,
     pub(crate) source: Source,
     /// First and last fire that the claim stands for.
@@ -55,7 +56,7 @@ pub(crate) enum Ending {
     TakenAtOnce,
 }
 
-/// A change of an item's record.
+/// A change of the record of an item or of a further slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) spot: Spot,
@@ -63,6 +64,16 @@ pub(crate) struct Change {
     pub(crate) session: i64,
     pub(crate) before: Option<Ledger>,
     pub(crate) after: Option<Ledger>,
+    /// The run that begins in a further slot of the item with this change, and its token.
+    pub(crate) beside: Option<(Slot, u64, Run)>,
+}
+
+impl Change {
+    /// Returns the run that settles the last fire of the record after the change.
+    pub(crate) fn run(&self) -> Option<Run> {
+        let beside = self.beside.map(|(.., run)| run);
+        beside.or_else(|| self.after.and_then(|ledger| ledger.run))
+    }
 }
 
 /// Claimability of an item.
@@ -106,6 +117,8 @@ pub(crate) struct ItemTrace {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobTrace {
     pub(crate) items: BTreeMap<u32, ItemTrace>,
+    /// Changes of the records of further slots.
+    pub(crate) further: BTreeMap<Slot, Vec<Change>>,
     pub(crate) configs: Vec<ConfigFrom>,
     pub(crate) memberships: Vec<Membership>,
     pub(crate) leaderships: Vec<Membership>,

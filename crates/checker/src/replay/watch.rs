@@ -8,12 +8,13 @@ use crate::docs::State;
 use crate::names::{Name, Names};
 use crate::options::Bounds;
 use crate::replay::Replay;
-use crate::replay::job::{Item, Job, Server};
+use crate::replay::job::{Item, Job, Server, SlotState};
 use crate::replay::nodes::JobIndex;
+use crate::slot::Slot;
 use crate::violation::Subject;
 
 /// A condition that must not last. The text describes the item or the job.
-type Condition = (Property, Option<u32>, &'static str);
+type Condition = (Property, Option<Slot>, &'static str);
 
 /// Begin of a condition.
 #[derive(Clone, Copy, Debug)]
@@ -110,12 +111,12 @@ impl Replay {
     }
 
     fn judge_condition(&mut self, (job, condition): (JobIndex, Condition), since: Since) {
-        let (property, item, what) = condition;
+        let (property, slot, what) = condition;
         self.tally.judged(property);
         let waited = self.clock_of((job, condition)).saturating_sub(since.at);
         let bound = bound(property, self.bounds);
         if waited > bound {
-            let subject = Subject { job: self.nodes.job_name(job).to_owned(), item };
+            let subject = Subject::of(self.nodes.job_name(job), slot);
             let (waited, bound) = (waited / 1_000_000, bound / 1_000_000);
             let message = format!("{what} for {waited} ms; valid is at most {bound} ms");
             self.violate(property, subject, message, since.record);
@@ -158,7 +159,7 @@ fn conditions(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<
         conditions.push((L7, None, "the draining mark of an instance that has left stays"));
     }
     let has_run = |permit: &u32| {
-        let mut ledgers = job.items.values().filter_map(|item| item.ledger);
+        let mut ledgers = job.slots().filter_map(|(_, slot)| slot.ledger);
         ledgers.any(|ledger| ledger.run.is_some_and(|run| run.permit == Some(*permit)))
     };
     if !job.permits.iter().all(has_run) {
@@ -174,20 +175,25 @@ fn conditions(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<
             available.contains(&owner) || (fixed && stays(job, owner, &available))
         });
         if can_assign && !busy && !placed {
-            conditions.push((L1, Some(i), "belongs to no available instance"));
+            conditions.push((L1, Some(Slot::first(i)), "belongs to no available instance"));
         }
     }
     for (i, item) in &job.items {
         let surplus = *i >= config.total;
         let takes_over = config.is_failover_on() && !surplus;
-        let unfinished = unfinished(item, takes_over, &is_closed);
-        // An orphaned run waits for a permit as any other run does.
-        let unfinished = unfinished.filter(|text| *text != ORPHAN || !job.is_full());
-        conditions.extend(unfinished.map(|text| (L2, Some(*i), text)));
-        conditions.extend(stale_mark(item, surplus).map(|text| (L7, Some(*i), text)));
+        for (number, slot) in item.slots() {
+            let place = Some(Slot { item: *i, number });
+            let unfinished = unfinished(slot, takes_over, &is_closed);
+            // An orphaned run waits for a permit as any other run does.
+            let unfinished = unfinished.filter(|text| *text != ORPHAN || !job.is_full());
+            conditions.extend(unfinished.map(|text| (L2, place, text)));
+            conditions.extend(stale_mark(slot).map(|text| (L7, place, text)));
+        }
+        let first = Some(Slot::first(*i));
+        conditions.extend(stale_item(item, surplus).map(|text| (L7, first, text)));
         let replays = config.monitor && config.misfire && !surplus && !job.is_full();
         if replays && has_unrun_misfires(job, *i, item, &available, names) {
-            conditions.push((L7, Some(*i), "has noted fires that no instance runs"));
+            conditions.push((L7, first, "has noted fires that no instance runs"));
         }
     }
     conditions
@@ -211,10 +217,9 @@ fn is_built_in(strategy: &str) -> bool {
 /// Returns true if an instance could take over an orphaned run.
 fn is_an_instance_idle(job: &Job, names: &Names) -> bool {
     let busy = |id: &Name| {
-        job.items.values().any(|item| {
-            item.ledger.is_some_and(|ledger| {
-                ledger.state == State::Running && ledger.run.is_some_and(|run| run.holder == *id)
-            })
+        job.slots().any(|(_, slot)| {
+            let run = slot.running_ledger().and_then(|ledger| ledger.run);
+            run.is_some_and(|run| run.holder == *id)
         })
     };
     let enabled = |id: &Name| job.server_of(*id, names) == Some(Server::Enabled);
@@ -222,12 +227,12 @@ fn is_an_instance_idle(job: &Job, names: &Names) -> bool {
 }
 
 fn unfinished(
-    item: &Item,
+    slot: &SlotState,
     takes_over: bool,
     is_closed: &impl Fn(i64) -> bool,
 ) -> Option<&'static str> {
-    match item.ledger?.state {
-        State::Running if item.claimed_in.is_some_and(is_closed) => {
+    match slot.ledger?.state {
+        State::Running if slot.claimed_in.is_some_and(is_closed) => {
             Some("has a run whose holder is gone, and no instance has noticed")
         }
         State::Orphan if !takes_over => Some("has an orphaned run that no instance may take over"),
@@ -236,16 +241,23 @@ fn unfinished(
     }
 }
 
-fn stale_mark(item: &Item, surplus: bool) -> Option<&'static str> {
-    let ledger = item.ledger?;
+fn stale_mark(slot: &SlotState) -> Option<&'static str> {
+    let ledger = slot.ledger?;
     let running = ledger.state == State::Running;
-    if item.running && !running {
+    if slot.running && !running {
         Some("is marked as running and is not")
-    } else if item.failover && !running {
+    } else if slot.failover && !running {
         Some("is marked as taken over and is not")
-    } else if item.queued && ledger.state != State::Orphan {
+    } else if slot.queued && ledger.state != State::Orphan {
         Some("is in the failover queue without an orphaned run")
-    } else if item.misfire && ledger.misfire.is_none() {
+    } else {
+        None
+    }
+}
+
+fn stale_item(item: &Item, surplus: bool) -> Option<&'static str> {
+    let ledger = item.first.ledger?;
+    if item.misfire && ledger.misfire.is_none() {
         Some("is marked as misfired and is not")
     } else if surplus && !item.is_busy() && (item.owner.is_some() || !item.is_retired()) {
         Some("is beyond the number of items and was not retired")
@@ -256,11 +268,16 @@ fn stale_mark(item: &Item, surplus: bool) -> Option<&'static str> {
 
 /// Returns true if fires are noted and the owner could run them.
 fn has_unrun_misfires(job: &Job, i: u32, item: &Item, available: &[Name], names: &Names) -> bool {
-    let idle = item.ledger.is_some_and(|l| {
-        l.state == State::Idle && l.misfire.is_some() && !l.disabled && !item.disabled
+    let noted = item.first.ledger.is_some_and(|l| {
+        l.state != State::Retired && l.misfire.is_some() && !l.disabled && !item.disabled
     });
+    // A mark of a run is stale by itself.
+    let most = job.config().map_or(1, |config| config.slots);
+    let mut slots = item.slots().take_while(|(number, _)| (*number as usize) < most);
+    let is_idle = |slot: &SlotState| slot.ledger.is_some_and(|l| l.state == State::Idle);
+    let may_begin = item.runs() < most && slots.any(|(_, slot)| is_idle(slot));
     let able = item.owner.is_some_and(|owner| {
         available.contains(&owner) && job.server_of(owner, names) == Some(Server::Enabled)
     });
-    idle && able && job.pending(i).is_none()
+    noted && may_begin && able && job.pending(i).is_none()
 }

@@ -16,6 +16,7 @@ mod leaks;
 mod limits;
 mod liveness;
 mod overlaps;
+mod parallel;
 mod progress;
 mod queues;
 mod runs;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use checker::history::{Fact, ProcessEvent, RegOp, SessionEvent};
 use serde_json::{Value, json};
 
-use super::Story;
+use super::{Story, item_of, name};
 
 impl Story {
     /// A process starts and registers. If it existed before, this is its next start.
@@ -58,7 +58,7 @@ impl Story {
         for i in 0..total {
             let owner = self.id(members[i as usize % members.len()]);
             let state = self.ledgers.get(&i).map(|ledger| ledger["state"].clone());
-            if self.owners.get(&i) != Some(&owner) && state.as_ref().is_some_and(is_busy) {
+            if self.owners.get(&i) != Some(&owner) && self.is_busy(i) {
                 pending.entry(owner).or_default().push((i, i));
                 continue;
             }
@@ -74,18 +74,20 @@ impl Story {
             }
             if self.owners.get(&i) != Some(&owner) {
                 self.owners.insert(i, owner.clone());
+                ops.extend(self.checks_of_slots(i));
                 ops.push(self.put(sid, &format!("/j/sharding/{i}/instance"), Some(owner), false));
             }
         }
         let surplus: Vec<_> = self.ledgers.keys().copied().filter(|i| *i >= total).collect();
-        for i in surplus {
+        for i in surplus.into_iter().filter(|i| item_of(*i).1 == 0) {
             let mut ledger = self.ledgers[&i].clone();
-            if is_busy(&ledger["state"]) || ledger["state"] == "retired" {
+            if self.is_busy(i) || ledger["state"] == "retired" {
                 continue;
             }
             ledger["state"] = json!("retired");
             let op = self.ledger_op(sid, i, ledger);
             ops.push(op);
+            ops.extend(self.checks_of_slots(i));
             if self.owners.remove(&i).is_some() {
                 ops.push(self.put(sid, &format!("/j/sharding/{i}/instance"), None, false));
             }
@@ -98,6 +100,22 @@ impl Story {
         });
         ops.push(self.put(sid, "/j/coordination/assignment", Some(record.to_string()), false));
         ops
+    }
+
+    /// Returns the records of all slots of an item.
+    fn slots_of(&self, item: u32) -> impl Iterator<Item = (u32, &Value)> {
+        let of_item = self.ledgers.iter().filter(move |(i, _)| item_of(**i).0 == item);
+        of_item.map(|(i, ledger)| (*i, ledger))
+    }
+
+    fn is_busy(&self, item: u32) -> bool {
+        self.slots_of(item).any(|(_, ledger)| is_busy(&ledger["state"]))
+    }
+
+    /// Returns the checks that the records of the further slots of an item are unchanged.
+    fn checks_of_slots(&self, item: u32) -> Vec<RegOp> {
+        let further = self.slots_of(item).filter(|(i, _)| *i != item);
+        further.map(|(i, _)| self.check(&format!("/j/ledger/{}", name(i)))).collect()
     }
 
     /// The leader, which is the first member, assigns the items in turn.

@@ -29,6 +29,7 @@ pub(crate) struct Story {
     sessions: BTreeMap<String, (i64, String)>,
     next_session: i64,
     incs: BTreeMap<String, u32>,
+    /// Records of items and of further slots.
     pub(crate) ledgers: BTreeMap<u32, Value>,
     owners: BTreeMap<u32, String>,
     pub(crate) config: Value,
@@ -51,6 +52,27 @@ pub(crate) const OPERATOR: i64 = 1;
 /// Returns the scheduled fire time of fire `k`, in milliseconds since 1970.
 pub(crate) fn fire(k: i64) -> i64 {
     T0 + k * 10_000
+}
+
+/// Distance between the numbers of two slots of an item, in the numbers that stories use.
+const FURTHER: u32 = 1_000;
+
+/// Returns the number by which stories identify a further slot of an item.
+pub(crate) const fn further(item: u32, slot: u32) -> u32 {
+    item + slot * FURTHER
+}
+
+/// Returns the item and the slot of such a number; an item has the slot 0.
+pub(crate) const fn item_of(i: u32) -> (u32, u32) {
+    (i % FURTHER, i / FURTHER)
+}
+
+/// Returns the name of an item or a further slot in paths.
+pub(crate) fn name(i: u32) -> String {
+    match item_of(i) {
+        (item, 0) => item.to_string(),
+        (item, slot) => format!("{item}.{slot}"),
+    }
 }
 
 impl Story {
@@ -214,6 +236,12 @@ impl Story {
     /// Makes the story ignore that a node exists, so that later steps do not touch it.
     pub(crate) fn forget(&mut self, path: &str) -> Option<i32> {
         self.versions.remove(path)
+    }
+
+    /// Takes back the last write of a node that is not committed.
+    pub(crate) fn versions_back(&mut self, path: &str) {
+        let version = self.forget(path).map(|version| version - 1);
+        self.remember(path, version);
     }
 
     pub(crate) fn remember(&mut self, path: &str, version: Option<i32>) {

@@ -3,7 +3,7 @@
 use checker::history::{ExecEvent, Fact, RegOp, RunId};
 use serde_json::{Value, json};
 
-use super::{Story, fire};
+use super::{Story, fire, item_of, name};
 
 impl Story {
     /// Sets a hook that changes the next ledger record.
@@ -41,9 +41,13 @@ impl Story {
         let permit = self.group_permit.take()?;
         (ledger["group"], ledger["group_permit"]) = (json!("db"), json!(permit));
         let token = &ledger["token"];
-        let holder = json!({ "job": "j", "item": i, "by": "x", "token": token }).to_string();
+        let (item, slot) = item_of(i);
+        let mut holder = json!({ "job": "j", "item": item, "by": "x", "token": token });
+        if slot > 0 {
+            holder["slot"] = json!(slot);
+        }
         let path = format!("/job@-@groups/db/permits/{permit}");
-        Some(self.put(self.sid(p), &path, Some(holder), true))
+        Some(self.put(self.sid(p), &path, Some(holder.to_string()), true))
     }
 
     /// Writes the permit of the run that begins into its record, and takes it.
@@ -59,7 +63,7 @@ impl Story {
         }
         let text = ledger.to_string();
         self.ledgers.insert(i, ledger);
-        self.put(sid, &format!("/j/ledger/{i}"), Some(text), false)
+        self.put(sid, &format!("/j/ledger/{}", name(i)), Some(text), false)
     }
 
     /// Changes and writes the record of an item.
@@ -112,11 +116,11 @@ impl Story {
             ops.push(self.put(sid, "/j/coordination/starts", Some(starts.to_string()), false));
         }
         ops.push(self.ledger_op(sid, i, ledger));
-        ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), true));
+        ops.extend(self.mark(p, &format!("/j/sharding/{}/running", name(i)), true));
         ops.extend(self.mark(
             p,
-            &format!("/j/sharding/{i}/misfire"),
-            source == "MANUAL" && self.has(&format!("/j/sharding/{i}/misfire")),
+            &format!("/j/sharding/{}/misfire", name(i)),
+            source == "MANUAL" && self.has(&format!("/j/sharding/{}/misfire", name(i))),
         ));
         self.commit(p, ops);
         let next = last.map_or(fire(1), |last| last + 10_000);
@@ -127,6 +131,83 @@ impl Story {
             );
         }
         self
+    }
+
+    /// The owner gives an item a further slot.
+    pub(crate) fn add_slot(&mut self, p: &str, i: u32) -> &mut Self {
+        self.add_slot_with(p, i, |_, _| {})
+    }
+
+    /// Gives an item a further slot, with other records of the item and the slot.
+    pub(crate) fn add_slot_with(
+        &mut self,
+        p: &str,
+        i: u32,
+        change: impl FnOnce(&mut Value, &mut Value),
+    ) -> &mut Self {
+        let (item, number) = item_of(i);
+        let (mut of_item, mut of_slot) =
+            (self.ledgers[&item].clone(), json!({ "state": "idle", "token": 0 }));
+        of_item["slots"] = json!(number.max(of_item["slots"].as_u64().unwrap_or(0) as u32));
+        change(&mut of_item, &mut of_slot);
+        let sid = self.sid(p);
+        let ops = vec![self.ledger_op(sid, item, of_item), self.ledger_op(sid, i, of_slot)];
+        self.commit(p, ops)
+    }
+
+    /// Claims fire `k` in a further slot and begins its run.
+    pub(crate) fn beside(&mut self, p: &str, i: u32, source: &str, k: i64) -> &mut Self {
+        self.beside_with(p, i, (source, k), |_, _| {}).start(p, i)
+    }
+
+    /// Commits a claim in a further slot, with other records of the item and the slot.
+    pub(crate) fn beside_with(
+        &mut self,
+        p: &str,
+        i: u32,
+        claim: (&str, i64),
+        change: impl FnOnce(&mut Value, &mut Value),
+    ) -> &mut Self {
+        let ops = self.beside_ops(p, i, claim, change);
+        self.commit(p, ops)
+    }
+
+    pub(crate) fn beside_ops(
+        &mut self,
+        p: &str,
+        i: u32,
+        (source, k): (&str, i64),
+        change: impl FnOnce(&mut Value, &mut Value),
+    ) -> Vec<RegOp> {
+        let ((sid, id), (item, _), at) = (self.sessions[p].clone(), item_of(i), fire(k));
+        let mut of_item = self.ledgers[&item].clone();
+        let token = self.ledgers.get(&i).map_or(0, |ledger| ledger["token"].as_u64().unwrap());
+        let mut of_slot = json!({
+            "state": "running", "holder": id, "fire": at, "source": source, "token": token + 1,
+            "config": self.config_version(),
+        });
+        let noted = of_item.as_object_mut().unwrap().remove("misfire");
+        if let Some(noted) = noted {
+            let count = noted["count"].as_i64().unwrap() + i64::from(source == "NORMAL");
+            of_slot["merged"] = json!({ "first": noted["first"], "last": at, "count": count });
+        }
+        if of_item["last"].as_i64().is_none_or(|last| last < at) {
+            of_item["previous"] = of_item["last"].clone();
+            of_item["last"] = json!(at);
+        }
+        of_slot["last"] = of_item["last"].clone();
+        let mut ops = vec![self.check(&format!("/j/instances/{id}"))];
+        ops.extend(self.take_permit(p, &mut of_slot));
+        ops.extend(self.take_group_permit(p, i, &mut of_slot));
+        if let Some(starts) = self.starts.take() {
+            ops.push(self.put(sid, "/j/coordination/starts", Some(starts.to_string()), false));
+        }
+        change(&mut of_item, &mut of_slot);
+        ops.push(self.ledger_op(sid, item, of_item));
+        ops.push(self.ledger_op(sid, i, of_slot));
+        ops.extend(self.mark(p, &format!("/j/sharding/{}/running", name(i)), true));
+        ops.extend(self.mark(p, &format!("/j/sharding/{item}/misfire"), false));
+        ops
     }
 
     /// Stops reports of gaps by later claims.
@@ -147,13 +228,8 @@ impl Story {
     pub(crate) fn run_id(&self, i: u32) -> RunId {
         let ledger = &self.ledgers[&i];
         let number = |key: &str| ledger[key].as_i64().unwrap_or_default();
-        RunId {
-            job: "j".into(),
-            item: i,
-            slot: 0,
-            fire: number("fire"),
-            token: number("token") as u64,
-        }
+        let (item, slot) = item_of(i);
+        RunId { job: "j".into(), item, slot, fire: number("fire"), token: number("token") as u64 }
     }
 
     /// Returns the source of a run as the job's code sees it.
@@ -178,7 +254,7 @@ impl Story {
 
     pub(crate) fn stop_run(&mut self, p: &str, run: RunId, result: &str) -> &mut Self {
         let result = Some(result.to_owned());
-        let source = self.source_of(run.item);
+        let source = self.source_of(super::further(run.item, run.slot));
         let cfg = self.config_version();
         self.says(p, Fact::Exec { ev: ExecEvent::End, run, source, cfg, result })
     }
@@ -190,7 +266,7 @@ impl Story {
         ledger["outcome"] = json!("interrupted");
         let term = self.check("/j/coordination/term");
         let mut ops = vec![term, self.ledger_op(self.sid(leader), i, ledger)];
-        ops.extend(self.mark(leader, &format!("/j/leader/failover/items/{i}"), false));
+        ops.extend(self.mark(leader, &format!("/j/leader/failover/items/{}", name(i)), false));
         self.commit(leader, ops)
     }
 
@@ -207,7 +283,7 @@ impl Story {
     pub(crate) fn progress(&mut self, p: &str, i: u32, token: Option<u64>) -> &mut Self {
         let token = token.map_or(self.ledgers[&i]["token"].clone(), |token| json!(token));
         let data = json!({ "v": 1, "token": token, "at": fire(0), "done": 1 }).to_string();
-        self.write(p, &format!("/j/coordination/progress/{i}"), Some(&data))
+        self.write(p, &format!("/j/coordination/progress/{}", name(i)), Some(&data))
     }
 
     /// Records the end of a run.
@@ -223,8 +299,8 @@ impl Story {
         ops.extend(permit.and_then(|path| self.mark(p, &path, false)));
         let of_group = of_group.map(|permit| format!("/job@-@groups/db/permits/{permit}"));
         ops.extend(of_group.and_then(|path| self.mark(p, &path, false)));
-        ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), false));
-        ops.extend(self.mark(p, &format!("/j/sharding/{i}/failover"), false));
+        ops.extend(self.mark(p, &format!("/j/sharding/{}/running", name(i)), false));
+        ops.extend(self.mark(p, &format!("/j/sharding/{}/failover", name(i)), false));
         self.commit(p, ops)
     }
 
@@ -286,7 +362,7 @@ impl Story {
             None => json!({ "first": at, "last": at, "count": 1 }),
         };
         let mut ops = vec![self.ledger_op(self.sid(p), i, ledger)];
-        ops.extend(self.mark(p, &format!("/j/sharding/{i}/misfire"), true));
+        ops.extend(self.mark(p, &format!("/j/sharding/{}/misfire", name(i)), true));
         self.commit(p, ops)
     }
 
@@ -298,7 +374,12 @@ impl Story {
         let ops = vec![
             self.check("/j/coordination/term"),
             self.ledger_op(sid, i, ledger),
-            self.put(sid, &format!("/j/leader/failover/items/{i}"), Some(String::new()), false),
+            self.put(
+                sid,
+                &format!("/j/leader/failover/items/{}", name(i)),
+                Some(String::new()),
+                false,
+            ),
         ];
         self.commit(leader, ops)
     }
@@ -327,9 +408,9 @@ impl Story {
         let of_group = self.take_group_permit(p, i, &mut ledger);
         let mut ops = vec![self.ledger_op(sid, i, ledger)];
         ops.extend(permit.into_iter().chain(of_group));
-        ops.extend(self.mark(p, &format!("/j/sharding/{i}/running"), true));
-        ops.extend(self.mark(p, &format!("/j/sharding/{i}/failover"), true));
-        ops.extend(self.mark(p, &format!("/j/leader/failover/items/{i}"), false));
+        ops.extend(self.mark(p, &format!("/j/sharding/{}/running", name(i)), true));
+        ops.extend(self.mark(p, &format!("/j/sharding/{}/failover", name(i)), true));
+        ops.extend(self.mark(p, &format!("/j/leader/failover/items/{}", name(i)), false));
         ops
     }
 
