@@ -314,7 +314,7 @@ fn parallel_script(seed: u64) -> Script {
 #[test]
 fn properties_hold_when_runs_are_parallel() {
     let events = ["misfire", "beside", "failover", "config_parallel"];
-    let seen = played(400, parallel_script, |_| Judge::Online, events);
+    let seen = played(400, parallel_script, |_| Judge::Full, events);
     let [misfires, beside, failovers, changes] = seen;
     assert!(misfires > 500 && beside > 2_000 && failovers > 30 && changes > 30, "{seen:?}");
 }

@@ -1,5 +1,5 @@
-//! The external resource of the jobs: it keeps the highest token of each item and rejects lower
-//! ones.
+//! The external resource of the jobs: it keeps the highest token of each slot of an item and
+//! rejects lower ones.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -51,7 +51,7 @@ pub struct Entry {
 pub struct Resource {
     file: File,
     read_to: u64,
-    highest: BTreeMap<(String, u32), u64>,
+    highest: BTreeMap<(String, u32, u32), u64>,
 }
 
 impl Resource {
@@ -65,7 +65,7 @@ impl Resource {
     }
 
     /// Requests an access. Returns false if the token is lower than one that the resource has seen
-    /// for the item.
+    /// for the slot of the item.
     ///
     /// # Errors
     /// Returns the error of the operating system; the access has then not happened.
@@ -78,7 +78,7 @@ impl Resource {
 
     fn ask_locked(&mut self, access: Access, run: &RunId) -> io::Result<bool> {
         self.catch_up()?;
-        let key = (run.job.clone(), run.item);
+        let key = (run.job.clone(), run.item, run.slot);
         let accepted = self.highest.get(&key).is_none_or(|highest| run.token >= *highest);
         let entry = Entry { access, run: run.clone(), accepted, mt: monotonic_ns(), wt: wall_ms() };
         let line = journal::line(&entry)?;
@@ -106,7 +106,8 @@ impl Resource {
     fn take(&mut self, entry: &Entry, n_bytes: usize) {
         self.read_to += n_bytes as u64;
         if entry.accepted {
-            self.highest.insert((entry.run.job.clone(), entry.run.item), entry.run.token);
+            let Entry { run, .. } = entry;
+            self.highest.insert((run.job.clone(), run.item, run.slot), run.token);
         }
     }
 }

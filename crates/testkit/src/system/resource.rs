@@ -1,5 +1,5 @@
-//! The external resource: a store that keeps the greatest token of each item and rejects smaller
-//! ones.
+//! The external resource: a store that keeps the greatest token of each slot of an item and rejects
+//! smaller ones.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct FencedResource {
 
 #[derive(Debug, Default)]
 struct State {
-    greatest: BTreeMap<(String, u32), u64>,
+    greatest: BTreeMap<(String, u32, u32), u64>,
     n_acts: u64,
 }
 
@@ -52,7 +52,7 @@ impl State {
     }
 
     fn admit(&mut self, run: &RunId) -> bool {
-        let greatest = self.greatest.entry((run.job.clone(), run.item)).or_default();
+        let greatest = self.greatest.entry((run.job.clone(), run.item, run.slot)).or_default();
         let admitted = run.token >= *greatest;
         *greatest = run.token.max(*greatest);
         admitted
@@ -70,11 +70,13 @@ mod tests {
             let recorder = Recorder::new(WorldClock::starting_at(jiff::Timestamp::UNIX_EPOCH));
             let resource = FencedResource::new(&recorder);
             let run = |item, token| RunId { job: "j".to_owned(), item, slot: 0, fire: 0, token };
+            let beside = |token| RunId { slot: 1, ..run(0, token) };
             assert!(resource.begin(&run(0, 1)) && resource.effect(&run(0, 1)));
             assert!(resource.begin(&run(0, 2)), "a takeover is accepted");
             assert!(!resource.effect(&run(0, 1)), "the overtaken run is rejected");
             assert!(!resource.begin(&run(0, 1)), "the overtaken run stays rejected");
             assert!(resource.effect(&run(0, 2)) && resource.effect(&run(1, 1)));
+            assert!(resource.effect(&beside(1)), "the tokens of slots are independent");
         });
     }
 }

@@ -1,6 +1,6 @@
 //! Findings: expectations about a finished history that do not hold.
 
-use super::history_queries::{Account, Seen, ns};
+use super::history_queries::{Account, Lost, Seen, ns};
 
 /// Unmet expectations, each a sentence. An empty list means that all expectations hold.
 #[derive(Debug, Default)]
@@ -93,26 +93,28 @@ impl Findings {
     /// Expects that each run that a process held at this moment was orphaned, and then repeated
     /// successfully for the same fire under the next token.
     pub(crate) fn lost_runs_are_repeated(&mut self, seen: &Seen<'_>, p: &str, mt: u64) {
+        seen.held_at(p, mt).iter().for_each(|lost| self.lost_run_is_repeated(seen, p, mt, lost));
+    }
+
+    /// As [`lost_runs_are_repeated`](Self::lost_runs_are_repeated), for one of the runs.
+    pub(crate) fn lost_run_is_repeated(&mut self, seen: &Seen<'_>, p: &str, mt: u64, lost: &Lost) {
         let closed = seen.session_at(p, mt).and_then(|sid| seen.closed(sid));
-        for lost in seen.held_at(p, mt) {
-            let which =
-                format!("item {} of {p} (fire {}, token {})", lost.item, lost.fire, lost.token);
-            let swept = lost.orphaned_by().map(|change| change.zxid);
-            self.expect(swept.is_some(), || format!("{which} was not orphaned"));
-            if let (Some(swept), Some((_, closed))) = (swept, closed) {
-                self.expect(swept > closed, || {
-                    format!("{which} was orphaned before its session had ended")
-                });
-            }
-            let taken = lost.takeovers().next().map(|change| change.after.token);
-            self.expect(taken == Some(lost.token + 1), || {
-                format!("{which} was run again under token {taken:?}, not {}", lost.token + 1)
-            });
-            let outcome = lost.completed_by().and_then(|done| done.after.outcome.clone());
-            self.expect(outcome.as_deref() == Some("succeeded"), || {
-                format!("{which} ended as {outcome:?}, not as succeeded")
+        let which = format!("item {} of {p} (fire {}, token {})", lost.item, lost.fire, lost.token);
+        let swept = lost.orphaned_by().map(|change| change.zxid);
+        self.expect(swept.is_some(), || format!("{which} was not orphaned"));
+        if let (Some(swept), Some((_, closed))) = (swept, closed) {
+            self.expect(swept > closed, || {
+                format!("{which} was orphaned before its session had ended")
             });
         }
+        let taken = lost.takeovers().next().map(|change| change.after.token);
+        self.expect(taken == Some(lost.token + 1), || {
+            format!("{which} was run again under token {taken:?}, not {}", lost.token + 1)
+        });
+        let outcome = lost.completed_by().and_then(|done| done.after.outcome.clone());
+        self.expect(outcome.as_deref() == Some("succeeded"), || {
+            format!("{which} ended as {outcome:?}, not as succeeded")
+        });
     }
 
     /// Expects that each run for several fires records their range, and that a misfire runs for the

@@ -7,7 +7,8 @@ use lite::ShardingContext;
 use crate::system::process::run_id;
 use crate::system::resource::FencedResource;
 
-/// External store that keeps the greatest fencing token of each item, as your own store should.
+/// External store that keeps the greatest fencing token of each slot of an item, as your own store
+/// should.
 ///
 /// The history contains every write, and the verdict reports an accepted write of an overtaken run.
 #[derive(Clone, Debug)]

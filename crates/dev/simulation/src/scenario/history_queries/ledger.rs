@@ -270,6 +270,11 @@ impl Lost {
         })
     }
 
+    /// Returns true if the holder itself had already sent the end of the run.
+    pub(crate) fn has_ended_itself(&self) -> bool {
+        self.then.first().is_some_and(|next| next.is_end() && next.after.token == self.token)
+    }
+
     /// Returns the change that completed the run.
     pub(crate) fn completed_by(&self) -> Option<&Change> {
         self.then.iter().find(|change| change.is_end())
