@@ -65,6 +65,8 @@ impl ConfigStore<'_> {
             let found = self.found_dialect(stored.as_ref()).await?;
             let in_dialect = self.in_dialect(found, node.as_ref())?;
             let root = self.root_of_3(&in_dialect).await?;
+            // The dialect of the stored nodes can exclude settings of the local configuration.
+            in_dialect.check()?;
             in_dialect.check_for_java()?;
             let class_write = root.as_ref().and_then(|root| root.write(self.overwrites));
             let local = match &root {
