@@ -38,9 +38,9 @@ impl Judge<'_> {
 
     /// Returns the record that the transaction writes for a slot.
     fn written(&self, slot: Slot) -> Option<Ledger> {
-        self.txn.writes.iter().rev().find_map(|write| match write {
-            Write::Ledger(other, Some(Ok(after))) if *other == slot => Some(**after),
-            _ => None,
+        self.txn.writes.iter().rev().find_map(|write| {
+            let Write::Ledger(other, Some(Ok(after))) = write else { return None };
+            (*other == slot).then_some(**after)
         })
     }
 
@@ -73,9 +73,9 @@ impl Judge<'_> {
             return;
         }
         let known = self.job.items.get(&i.item).map_or(0, |item| item.last_slot());
-        let added = self.txn.writes.iter().filter_map(|write| match write {
-            Write::Ledger(slot, Some(Ok(_))) if slot.item == i.item => Some(slot.number),
-            _ => None,
+        let added = self.txn.writes.iter().filter_map(|write| {
+            let Write::Ledger(slot, Some(Ok(_))) = write else { return None };
+            (slot.item == i.item).then_some(slot.number)
         });
         let last = added.max().unwrap_or(0).max(known);
         let valid = after.slots > before.slots && after.slots == last;

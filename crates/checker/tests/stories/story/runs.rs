@@ -148,7 +148,7 @@ impl Story {
         let (item, number) = item_of(i);
         let (mut of_item, mut of_slot) =
             (self.ledgers[&item].clone(), json!({ "state": "idle", "token": 0 }));
-        of_item["slots"] = json!(number.max(of_item["slots"].as_u64().unwrap_or(0) as u32));
+        of_item["slots"] = json!(u64::from(number).max(of_item["slots"].as_u64().unwrap_or(0)));
         change(&mut of_item, &mut of_slot);
         let sid = self.sid(p);
         let ops = vec![self.ledger_op(sid, item, of_item), self.ledger_op(sid, i, of_slot)];
