@@ -89,7 +89,7 @@ fn sets(fact: &Fact, node: &str) -> bool {
 type Tamper = fn(&mut Vec<Record>);
 
 /// Scenario, name of the case, tampering, and part of the expected sentence.
-const ROWS: [(&str, &str, Tamper, &str); 20] = [
+const ROWS: [(&str, &str, Tamper, &str); 22] = [
     (
         "F01",
         "no instance takes over",
@@ -276,6 +276,18 @@ const ROWS: [(&str, &str, Tamper, &str); 20] = [
             repeat(records, mt, |fact| matches!(fact, Fact::Exec { ev: ExecEvent::Start, .. }));
         },
         "2 runs of the group at once",
+    ),
+    (
+        "F39",
+        "no process takes over the run of the killed holder in the further slot",
+        |records| drop_writes(records, "/ledger/1.1", "FAILOVER", 0),
+        "was run again under token None",
+    ),
+    (
+        "F39",
+        "a fire is noted that begins a run beside the others",
+        |records| drop_writes(records, ".1", "NORMAL", 0),
+        "a gap must cover the fires between them",
     ),
 ];
 
