@@ -812,6 +812,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn texts_of_overlap_are_read() {
+        let rows = [
+            (None, Ok(Overlap::Note)),
+            (Some("cancel"), Ok(Overlap::Cancel)),
+            (Some("queue 100"), Ok(Overlap::Queue(100))),
+            (Some("parallel 2"), Ok(Overlap::Parallel(2))),
+            (Some("parallel 16"), Ok(Overlap::Parallel(16))),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(Overlap::read(text), expected, "{text:?}");
+        }
+        for text in
+            ["", "parallel", "parallel 1", "parallel 17", "queue 0", "queue 101", "cancel 2"]
+        {
+            assert!(Overlap::read(Some(text)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn golden_records_of_every_format_version_are_read() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../coordination/testdata/records");
         let mut n_read = BTreeMap::new();

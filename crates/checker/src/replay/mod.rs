@@ -19,8 +19,7 @@ mod slots;
 pub(crate) mod trace;
 mod watch;
 
-use crate::Property;
-use crate::Property::S24;
+use crate::Property::{self, S24};
 use crate::history::{Fact, NemesisEvent, Record, RegOp};
 use crate::names::Names;
 use crate::options::{Bounds, Options};

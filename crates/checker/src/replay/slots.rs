@@ -3,11 +3,12 @@
 //! The record of an item has its fires. A claim in a further slot settles its fire there in the
 //! same write, so that the rules of claims judge both records together.
 
-use crate::Property::S24;
+use crate::Property::{self, S24};
 use crate::docs::{Ledger, Run, Source, State};
 use crate::replay::job::Job;
 use crate::replay::judge::{Judge, Write};
 use crate::slot::Slot;
+use crate::tree::Kind;
 
 /// Returns the runs that begin in further slots with these writes, with their tokens.
 pub(super) fn begun_beside(job: &Job, writes: &[Write<'_>]) -> Vec<(Slot, u64, Run)> {
@@ -161,14 +162,9 @@ impl Judge<'_> {
         });
     }
 
-    /// Judges that no slot of an item has a run, and that the transaction checks that for the
-    /// further ones: the record of the item does not show it.
-    pub(crate) fn further_slots_are_idle(
-        &mut self,
-        property: crate::Property,
-        item: u32,
-        what: &str,
-    ) {
+    /// Judges that no further slot of an item has a run, and that the transaction checks that: the
+    /// record of the item does not show it.
+    pub(crate) fn further_slots_are_idle(&mut self, property: Property, item: u32, what: &str) {
         let Some(state) = self.job.items.get(&item) else { return };
         for (number, slot) in &state.further {
             if slot.ledger.is_none() {
@@ -176,10 +172,11 @@ impl Judge<'_> {
             }
             let i = Slot { item, number: *number };
             let run = slot.ledger.and_then(|ledger| ledger.run);
-            let is_checked =
-                self.txn.checks.iter().any(|(kind, version)| {
-                    *kind == crate::tree::Kind::Ledger(i) && version.is_some()
-                });
+            let is_checked = self
+                .txn
+                .checks
+                .iter()
+                .any(|(kind, version)| *kind == Kind::Ledger(i) && version.is_some());
             let is_guarded = is_checked || self.written(i).is_some();
             self.expect(run.is_none() && is_guarded, property, Some(i), |judge| match run {
                 Some(run) => format!("the item {what} under {}", judge.run(Some(run))),

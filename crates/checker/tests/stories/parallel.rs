@@ -694,3 +694,57 @@ fn violations_name_the_slot() {
     let history = checker::History::from_records(story.records);
     assert!(checker::svg::timeline(&history, &report).contains("j 1.1<"));
 }
+
+/// Fire 3 was missed, and the claim of fire 4 in slot 1 keeps it in a gap.
+fn kept(s: &mut Story) -> &mut Story {
+    two_runs(s, 2).at(21.0).done("b", SLOT).at(25.0).begin("registry_down", "registry");
+    round(s.at(35.0).over("registry_down", "registry"), 4);
+    s.beside_with("b", SLOT, ("NORMAL", 4), |item, _| {
+        item["gaps"] = json!([{ "first": fire(3), "until": fire(4) }]);
+    });
+    s.start("b", SLOT).at(45.0).done("b", SLOT)
+}
+
+/// Slot 1 runs fire `k`.
+fn next_beside(s: &mut Story, k: i64) -> &mut Story {
+    round(s, k).beside("b", SLOT, "NORMAL", k).at(k as f64 * 10.0 + 5.0).done("b", SLOT)
+}
+
+#[test]
+fn s3_gap_in_the_record_waits_for_one_more_claim_in_any_slot() {
+    assert_good(
+        S3,
+        &[
+            ("no instance has claimed since", |s| {
+                kept(s).done("b", 1);
+            }),
+            ("the next claim is in a further slot", |s| {
+                next_beside(kept(s), 5).done("b", 1);
+            }),
+            ("the instance of the next claim was lost before it could report the gap", |s| {
+                round(kept(s), 5).beside("b", SLOT, "NORMAL", 5).crash("b").at(55.0).expire("b");
+                s.orphan("a", 1).orphan("a", SLOT).take_over("a", 1).take_over("a", SLOT);
+                s.assign(&["a"]).at(56.0).done("a", SLOT).done("a", 1).assign(&["a"]);
+                round(s, 6).beside("a", SLOT, "NORMAL", 6).at(61.0).done("a", SLOT);
+            }),
+        ],
+    );
+    assert_bad(
+        S3,
+        &[],
+        &[
+            ("two claims follow in the further slot", |s| {
+                next_beside(next_beside(kept(s), 5), 6).done("b", 1);
+            }),
+            ("claims in both slots follow", |s| {
+                next_beside(kept(s), 5).done("b", 1);
+                round(s, 6).claim("b", 1, 6).done("b", 1).at(62.0);
+            }),
+            ("the gap leaves the record with a claim in the further slot", |s| {
+                round(kept(s), 5);
+                s.beside_with("b", SLOT, ("NORMAL", 5), |item, _| item["gaps"] = json!([]));
+                both_end(s.start("b", SLOT).at(51.0)).at(52.0);
+            }),
+        ],
+    );
+}
