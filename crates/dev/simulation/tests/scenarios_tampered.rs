@@ -287,7 +287,7 @@ const ROWS: [(&str, &str, Tamper, &str); 22] = [
         "F39",
         "a fire is noted that begins a run beside the others",
         |records| drop_writes(records, ".1", "NORMAL", 0),
-        "a gap must cover the fires between them",
+        "with a gap from None; the gap must cover",
     ),
 ];
 
