@@ -168,6 +168,16 @@ fn claim_whose_reply_is_lost_runs_once() {
 }
 
 #[test]
+fn noted_fire_runs_at_once_under_a_greater_limit() {
+    let (mut cluster, fires) = overlapping(1, 2, 3);
+    assert_eq!(begun(&cluster).len(), 2, "{}", cluster.trace());
+    cluster.configure(&parallel(1, 3));
+    cluster.run_for(A_WHILE);
+    let replayed = (2, fires[2], RunSource::Misfire);
+    assert_eq!(begun(&cluster).last(), Some(&replayed), "{}", cluster.trace());
+}
+
+#[test]
 fn runs_that_began_under_a_greater_limit_count() {
     let (mut cluster, _) = overlapping(1, 3, 3);
     cluster.configure(&parallel(1, 2));

@@ -46,15 +46,19 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     claim(cx, &format!("fire {} is due", due.at.0), items, next)
 }
 
-/// Gives items a further slot for the due fire if none of their slots is free, and the job allows
-/// more.
+/// Gives items a further slot for the due fire or for noted fires if none of their slots is free,
+/// and the job allows more.
 fn add_slots(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
-    let due = cx.local.fires.due.as_ref().filter(|_| config.slots() > 1)?;
-    let waiting = cx.claimable_for(due.at);
-    let added = waiting.filter_map(|own| own.with_further_slot(cx, config));
+    if config.slots() == 1 {
+        return None;
+    }
+    let due = cx.local.fires.due.as_ref().map(|due| due.at);
+    let for_due = due.into_iter().flat_map(|at| cx.claimable_for(at));
+    let noted = cx.claimable_with(Attention::Misfired);
+    let for_noted = noted.filter(|own| due.is_none_or(|at| own.ledger.has_settled(at)));
+    let added = for_due.chain(for_noted).filter_map(|own| own.with_further_slot(cx, config));
     let steps = cx.within_one_plan(added, |_| 0).flatten();
-    let plan = Plan::as_owner(Duty::Claim, cx, format!("fire {} meets busy slots", due.at.0))?;
-    plan.steps(steps).if_any()
+    Plan::as_owner(Duty::Claim, cx, "fires meet busy slots")?.steps(steps).if_any()
 }
 
 /// Returns true if an item does not claim the due fire, because the earlier fires that it missed
