@@ -10,8 +10,8 @@ mod script;
 use std::time::Duration;
 
 use coordination::{
-    Duty, Event, FencingToken, FireTime, JobConfig, JobEvent, Ledger, MissReason, Outcome, Overlap,
-    RunSource, Slot, StartItem,
+    Duty, Event, FencingToken, FireTime, JobConfig, JobEvent, Ledger, MissReason, OnceStage,
+    Outcome, Overlap, RunSource, Slot, StartItem,
 };
 use script::{Cluster, ended, job_of};
 use sharding::ShardingItem;
@@ -272,4 +272,48 @@ fn fewer_items_retire_an_item_once_its_slots_are_idle() {
     assert!(cluster.ledger(of_last(1)).is_idle());
     let misses = |event: &JobEvent| matches!(event, JobEvent::Missed { reason, .. } if *reason != MissReason::ItemRetired);
     assert!(!cluster.events(0).iter().any(misses), "{}", cluster.trace());
+}
+
+#[test]
+fn completed_callback_waits_for_runs_in_further_slots() {
+    let config = parallel(1, 2);
+    let mut cluster =
+        Cluster::settled_with(1, &config, |coordinator, _| coordinator.calling_back());
+    let mut completed = Vec::new();
+    let mut settle = |cluster: &mut Cluster| {
+        for _ in 0..4 {
+            cluster.run_for(A_WHILE);
+            let calls = cluster.return_callbacks().into_iter().map(|(_, call)| call);
+            let ends = calls.filter(|call| call.stage == OnceStage::Completed);
+            completed.extend(ends.map(|call| call.fire));
+        }
+        completed.clone()
+    };
+    next_fire(&mut cluster);
+    let last = next_fire(&mut cluster);
+    settle(&mut cluster);
+    end_run_of_slot(&mut cluster, 0);
+    assert_eq!(settle(&mut cluster), [], "slot 1 has a run: {}", cluster.trace());
+    end_run_of_slot(&mut cluster, 1);
+    assert_eq!(settle(&mut cluster), [last], "{}", cluster.trace());
+}
+
+/// A narrow watch does not cover further slots.
+#[test]
+fn all_instances_watch_all_items_of_job_with_parallel_runs() {
+    const ITEMS: u32 = 64;
+    let mut cluster = Cluster::settled(4, &parallel(ITEMS, 2));
+    cluster.run_for(Duration::from_secs(10));
+    for _ in 0..2 {
+        next_fire(&mut cluster);
+        cluster.end_all_runs();
+        cluster.run_for(A_WHILE);
+    }
+    for instance in 0..4 {
+        assert_eq!(cluster.view_of(instance).items().count(), 64, "{instance}");
+    }
+    next_fire(&mut cluster);
+    let met = next_fire(&mut cluster);
+    let all: Vec<_> = (0..ITEMS).collect();
+    assert_eq!(cluster.items_run_for(met), all, "{}", cluster.trace());
 }

@@ -807,4 +807,26 @@ mutants! {
     LineIgnored,
     /// A job stays in the line although no run of it waits.
     LineKept,
+    /// A claim in a further slot does not settle its fire in the record of the item.
+    SlotFireUnsettled,
+    /// A run in a further slot keeps the noted fires that it stands for.
+    SlotMisfireKept,
+    /// An item moves although a further slot has a run.
+    FurtherRunMoved,
+    /// A move does not check the records of the further slots.
+    FurtherRecordsUnchecked,
+    /// An item is retired although a further slot has a run.
+    FurtherRunRetired,
+    /// A run begins in a free slot although the item has all runs that the job allows.
+    RunsBesideUncounted,
+    /// A fire that meets runs in further slots alone is not noted.
+    RestingItemForgotten,
+    /// A manual request runs in a further slot.
+    RequestInFurtherSlot,
+    /// A fire counts as completed although a further slot has a run.
+    CompletedBesideFurtherRun,
+    /// Instances of a job with parallel runs may have a narrow watch.
+    ParallelNarrow,
+    /// The record of an item with further slots is written as version 1.
+    SlotsWrittenAsFormer,
 }

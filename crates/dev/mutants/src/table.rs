@@ -3245,6 +3245,102 @@ pub const MUTANTS: &[Row] = &[
             "duty::group::tests::job_leaves_the_line_when_no_run_waits",
         )),
     },
+    Row {
+        mutant: M::SlotFireUnsettled,
+        properties: &["S24", "S1a"],
+        story: "the fire runs again in the next free slot",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "fires_run_beside_unfinished_runs_up_to_the_limit",
+        )),
+    },
+    Row {
+        mutant: M::SlotMisfireKept,
+        properties: &["S1a"],
+        story: "a noted fire runs again in the next free slot",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "fires_run_beside_unfinished_runs_up_to_the_limit",
+        )),
+    },
+    Row {
+        mutant: M::FurtherRunMoved,
+        properties: &["S5"],
+        story: "an item moves during a run of a further slot",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "item_moves_only_when_all_of_its_slots_are_idle",
+        )),
+    },
+    Row {
+        mutant: M::FurtherRecordsUnchecked,
+        properties: &["S5"],
+        story: "an item moves after a run began in a further slot",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "move_conflicts_when_a_further_slot_began_a_run",
+        )),
+    },
+    Row {
+        mutant: M::FurtherRunRetired,
+        properties: &["S5"],
+        story: "an item loses its owner during a run of a further slot",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "fewer_items_retire_an_item_once_its_slots_are_idle",
+        )),
+    },
+    Row {
+        mutant: M::RunsBesideUncounted,
+        properties: &["S24"],
+        story: "runs that began under a greater limit do not count",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "runs_that_began_under_a_greater_limit_count",
+        )),
+    },
+    Row {
+        mutant: M::RestingItemForgotten,
+        properties: &["S3"],
+        story: "a fire neither runs nor becomes a misfire while the first slot is idle",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "runs_that_began_under_a_greater_limit_count",
+        )),
+    },
+    Row {
+        mutant: M::RequestInFurtherSlot,
+        properties: &["S24", "S1a"],
+        story: "the record of the item keeps the request, so that it runs again",
+        watcher: ByStory(test_in("tests/parallel.rs", "manual_request_waits_for_the_first_slot")),
+    },
+    Row {
+        mutant: M::CompletedBesideFurtherRun,
+        properties: &["S13"],
+        story: "the completed callback runs during the fire",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "completed_callback_waits_for_runs_in_further_slots",
+        )),
+    },
+    Row {
+        mutant: M::ParallelNarrow,
+        properties: &["L0"],
+        story: "an owner does not see its further slots, so that fires wait for the first one",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "all_instances_watch_all_items_of_job_with_parallel_runs",
+        )),
+    },
+    Row {
+        mutant: M::SlotsWrittenAsFormer,
+        properties: &["S5"],
+        story: "a leader of an earlier version moves an item during a run of a further slot",
+        watcher: ByStory(test_in(
+            "src/wire/records/golden.rs",
+            "wire::records::golden::golden_bytes_are_read_and_written",
+        )),
+    },
 ];
 
 /// Returns a test by its file and its name.

@@ -24,6 +24,15 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
+        from: r#"                && config.slots() == 1
+                && !view.further_slots().any(|(_, slot)| slot.is_busy())
+"#,
+        to: r#"                && ((config.slots() == 1
+                    && !view.further_slots().any(|(_, slot)| slot.is_busy()))
+                    || mutant::is(Mutant::ParallelNarrow))
+"#,
+    },
+    Site {
         from: r#"                && config.monitor_execution
 "#,
         to: r#"                && (config.monitor_execution || mutant::is(Mutant::UnmonitoredNarrow))

@@ -51,10 +51,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let run = self.local.runs.get(item).filter(|run| run.public_token() == token);
+        from: r#"        let run = self.local.runs.get(key).filter(|run| run.public_token() == token);
 "#,
         to: r#"        let any = mutant::is(Mutant::FormerEndTaken);
-        let run = self.local.runs.get(item).filter(|run| run.public_token() == token || any);
+        let run = self.local.runs.get(key).filter(|run| run.public_token() == token || any);
 "#,
     },
 ];

@@ -55,6 +55,14 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
+        from: r#"    claim(cx, "a manual request waits", items.filter(OwnItem::is_in_first_slot), next)
+"#,
+        to: r#"    let anywhere = mutant::is(Mutant::RequestInFurtherSlot);
+    let items = items.filter(|own| own.is_in_first_slot() || anywhere);
+    claim(cx, "a manual request waits", items, next)
+"#,
+    },
+    Site {
         from: r#"        if !own.ledger.disabled {
 "#,
         to: r#"        if !own.ledger.disabled && !mutant::is(Mutant::RequestDroppedEarly) {

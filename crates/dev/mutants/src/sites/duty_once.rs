@@ -49,6 +49,13 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
+        from: r#"    cx.view.further_slots_of(item).any(|(_, slot)| slot.is_busy())
+"#,
+        to: r#"    let runs = cx.view.further_slots_of(item).any(|(_, slot)| slot.is_busy());
+    runs && !mutant::is(Mutant::CompletedBesideFurtherRun)
+"#,
+    },
+    Site {
         from: r#"    progress.min().flatten()
 "#,
         to: r#"    if mutant::is(Mutant::CalledEarly) { progress.max() } else { progress.min() }.flatten()

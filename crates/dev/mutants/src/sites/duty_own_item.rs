@@ -4,10 +4,25 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        self.ledger.is_idle() && !self.view.marks.shows_run() && !runs_here
+        from: r#"        let unsettled = restless.chain(self.view.resting_unsettled_items_with_runs(fire));
 "#,
-        to: r#"        let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
-        let shown = self.view.marks.shows_run() && !mutant::is(Mutant::MarksIgnoredByClaims);
+        to: r#"        let resting = self.view.resting_unsettled_items_with_runs(fire);
+        let resting = resting.filter(|_| !mutant::is(Mutant::RestingItemForgotten));
+        let unsettled = restless.chain(resting);
+"#,
+    },
+    Site {
+        from: r#"        if usize::try_from(config.slots()).is_ok_and(|most| runs >= most) {
+"#,
+        to: r#"        let runs = if mutant::is(Mutant::RunsBesideUncounted) { 0 } else { runs };
+        if usize::try_from(config.slots()).is_ok_and(|most| runs >= most) {
+"#,
+    },
+    Site {
+        from: r#"        self.ledger.is_idle() && !view.marks.shows_run() && !local.runs.has(key)
+"#,
+        to: r#"        let runs_here = local.runs.has(key) && !mutant::is(Mutant::LocalRunIgnored);
+        let shown = view.marks.shows_run() && !mutant::is(Mutant::MarksIgnoredByClaims);
         self.ledger.is_idle() && !shown && !runs_here
 "#,
     },

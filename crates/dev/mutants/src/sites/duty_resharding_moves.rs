@@ -28,17 +28,20 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    if first_record.is_none() && runs {
+        from: r#"    if (first_record.is_none() && runs) || (!stays && further_runs) {
 "#,
-        to: r#"    if first_record.is_none() && runs && !mutant::is(Mutant::BusyMoved) {
+        to: r#"    let runs = runs && !mutant::is(Mutant::BusyMoved);
+    let further_runs = further_runs && !mutant::is(Mutant::FurtherRunMoved);
+    if (first_record.is_none() && runs) || (!stays && further_runs) {
 "#,
     },
     Site {
-        from: r#"    Some(vec![record, owner_step])
+        from: r#"    Some([record, owner_step].into_iter().chain(idle_slots).collect())
 "#,
-        to: r#"    let mut steps = vec![record, owner_step];
+        to: r#"    let idle_slots = idle_slots.filter(|_| !mutant::is(Mutant::FurtherRecordsUnchecked));
+    let mut steps: Vec<_> = [record, owner_step].into_iter().chain(idle_slots).collect();
     if stays && mutant::is(Mutant::OwnersKeptUnchecked) {
-        steps.pop();
+        steps.remove(1);
     }
     Some(steps)
 "#,

@@ -73,6 +73,7 @@ mod protocol_ledger_queue;
 mod protocol_ledger_record;
 mod protocol_ledger_requests;
 mod protocol_ledger_run;
+mod protocol_ledger_slots;
 mod protocol_progress;
 mod protocol_request_parameter;
 mod protocol_start_rate;
@@ -87,6 +88,7 @@ mod view_holder;
 mod view_members;
 mod view_queries;
 mod wire_data;
+mod wire_records_ledger;
 mod wire_run_nodes;
 
 /// A place of the sources where mutants differ.
@@ -172,6 +174,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/protocol/ledger/record.rs", protocol_ledger_record::SITES),
     ("crates/coordination/src/protocol/ledger/requests.rs", protocol_ledger_requests::SITES),
     ("crates/coordination/src/protocol/ledger/run.rs", protocol_ledger_run::SITES),
+    ("crates/coordination/src/protocol/ledger/slots.rs", protocol_ledger_slots::SITES),
     ("crates/coordination/src/protocol/progress.rs", protocol_progress::SITES),
     ("crates/coordination/src/protocol/request_parameter.rs", protocol_request_parameter::SITES),
     ("crates/coordination/src/protocol/start_rate.rs", protocol_start_rate::SITES),
@@ -184,6 +187,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/view/members.rs", view_members::SITES),
     ("crates/coordination/src/view/queries.rs", view_queries::SITES),
     ("crates/coordination/src/wire/data.rs", wire_data::SITES),
+    ("crates/coordination/src/wire/records/ledger.rs", wire_records_ledger::SITES),
     ("crates/coordination/src/wire/run_nodes.rs", wire_run_nodes::SITES),
     ("crates/coordination/tests/script/mod.rs", tests_script::SITES),
     ("crates/dev/model/src/exhaustive/mod.rs", model_exhaustive::SITES),
