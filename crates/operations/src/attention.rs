@@ -7,7 +7,8 @@
 //! owner that could start it, because the expectation is about the job and not about its instances.
 //!
 //! - **Fire:** the next fire by the record of an idle item. While the item runs, it is the first
-//!   fire after that of the run, because a run that goes on past it prevents it.
+//!   fire after that of the run, because a run that goes on past it prevents it. With `overlap =
+//!   parallel n`, an item counts as idle here as long as it has fewer than `n` unfinished runs.
 //! - **Chance:** the owner is a registered Rust instance that is not leaving, on an enabled server.
 //!   So no item of a paused, disabled or stopped job is late. Java instances write no records, so
 //!   their fires are unknown.
@@ -19,11 +20,12 @@
 
 use std::collections::BTreeMap;
 
-use coordination::{JobView, NodeKind, ServerState, server_of};
+use coordination::{JobView, Ledger, LedgerState, NodeKind, ServerState, server_of};
 use jiff::Timestamp;
 use reg_center::{Revision, Stat};
 use sharding::{InstanceId, ShardingItem};
 
+use crate::slots::{has_run, slots_of};
 use crate::{JobBrief, JobSnapshot, JobState};
 
 /// Time after [`JobBrief::late_after_ms`] from which a job counts as late, in milliseconds. Clocks
@@ -105,7 +107,8 @@ pub struct DueFire {
     pub late_after_ms: i64,
     /// Item of the fire.
     pub item: ShardingItem,
-    /// True if a run of the item prevents it; false if the item waits for it.
+    /// True if runs of the item prevent it, as many as the job allows the item at the same time;
+    /// false if the item waits for it.
     pub runs: bool,
 }
 
@@ -135,7 +138,17 @@ pub fn due_fire(job: &JobSnapshot, item: ShardingItem, ready_ms: Option<i64>) ->
         Chance::Unproven { fire_ms } => fire_since(job, fire_ms, ready_ms?)?,
     };
     let late_after_ms = fire_ms.saturating_add(job.jitter_ms());
-    Some(DueFire { late_after_ms, item, runs: job.is_running(item) })
+    Some(DueFire { late_after_ms, item, runs: is_held_by_runs(job, item) })
+}
+
+/// Returns true if runs of an item prevent its next one: in as many slots as the job allows.
+fn is_held_by_runs(job: &JobSnapshot, item: ShardingItem) -> bool {
+    let runs = slots_of(job.view(), item).filter(|(_, shown)| has_run(shown)).count();
+    usize::try_from(job.slot_limit()).is_ok_and(|limit| runs >= limit)
+}
+
+fn is_orphan(ledger: &Ledger) -> bool {
+    matches!(ledger.state, LedgerState::Orphan(_))
 }
 
 /// Returns the item of a job whose fire is due first.
@@ -171,14 +184,20 @@ pub(crate) fn chance(job: &JobSnapshot, item: ShardingItem) -> Option<Chance> {
     if shown.is_disabled() {
         return None;
     }
-    let fire_ms = match record.running() {
-        Some(run) => job.fire_after(run.fire.0)?,
-        None if record.is_idle() => {
-            // A record of a former schedule has fires that no longer exist.
-            let config = record.next_config.or(record.config);
-            record.next_fire.filter(|_| config.is_some() && config == job.config_version())?.0
-        }
-        None => return None,
+    let fire_ms = if job.has_all_runs(item) {
+        let runs = slots_of(job.view(), item)
+            .filter_map(|(_, shown)| Some(shown.ledger.as_ref()?.value.run()?.fire));
+        let any_orphaned = slots_of(job.view(), item)
+            .any(|(_, shown)| shown.ledger.as_ref().is_some_and(|ledger| is_orphan(&ledger.value)));
+        // An orphaned run hides whether the item could have started the fire.
+        let last = runs.max().filter(|_| !any_orphaned)?;
+        job.fire_after(last.0)?
+    } else if record.state == LedgerState::Retired {
+        return None;
+    } else {
+        // A record of a former schedule has fires that no longer exist.
+        let config = record.next_config.or(record.config);
+        record.next_fire.filter(|_| config.is_some() && config == job.config_version())?.0
     };
     let (assigned, recorded) = job.writes_of(item)?;
     let ready = ready.and(assigned);

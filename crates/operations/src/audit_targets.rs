@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use coordination::AuditRecord;
+use coordination::{AuditRecord, Slot};
 use sharding::ShardingItem;
 
 const ITEM: &str = "item ";
@@ -33,7 +33,9 @@ impl<'a> AuditTargets<'a> {
     pub fn of(target: &'a str) -> Self {
         let mut targets: BTreeSet<&str> = target.split(AuditRecord::SEPARATOR).collect();
         let is_cut = targets.remove(AuditRecord::CUT);
-        let items = targets.iter().filter_map(|one| one.strip_prefix(ITEM)?.parse().ok());
+        // A run in a further slot, such as `item 3.1`, is one of its item.
+        let number = |name: &str| name.split('.').next().and_then(|item| item.parse().ok());
+        let items = targets.iter().filter_map(|one| number(one.strip_prefix(ITEM)?));
         Self { items: items.collect(), targets, is_cut }
     }
 
@@ -73,6 +75,11 @@ pub(crate) fn item_target(item: ShardingItem) -> String {
     format!("{ITEM}{item}")
 }
 
+/// Returns the run in a slot as a target.
+pub(crate) fn slot_target(slot: Slot) -> String {
+    format!("{ITEM}{slot}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +107,8 @@ mod tests {
             ("item 1, item 12", 12, true),
             ("item 1, item 12", 2, false),
             ("item 1, …", 1, true),
+            ("item 3.1", 3, true),
+            ("item 3.1", 1, false),
             ("instance 10.0.0.1@-@7", 1, false),
         ] {
             assert_eq!(AuditTargets::of(target).has_item(item), expected, "{target} {item}");

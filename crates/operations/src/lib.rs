@@ -19,6 +19,7 @@ mod plan;
 mod reader;
 #[cfg(feature = "openapi")]
 mod schemas;
+mod slots;
 mod snapshot;
 mod statistics;
 mod tally;
@@ -57,6 +58,7 @@ pub use snapshot::JobSnapshot;
 pub use statistics::{
     ItemBrief, ItemState, JobBrief, JobState, ProgressBrief, ServerBrief, ServerJob, item_brief,
     item_briefs, job_brief, job_brief_since, job_briefs, job_state, jobs_of_server, server_briefs,
+    slot_briefs, slots_shown,
 };
 pub use transfer::{
     ApplyPlan, Converted, Export, ExportError, ExportedGroup, ExportedJob, ExportedTemplate,

@@ -10,6 +10,7 @@ use sharding::{
 };
 
 use crate::JobSnapshot;
+use crate::slots::slots_of;
 
 /// Hypothetical change of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -134,7 +135,7 @@ pub fn plan_moves(
     let name = |id: Option<InstanceId>| id.map(|id| id.to_string());
     let moves = after.moves_from(&before).into_iter().map(|planned| PlannedMove {
         item: planned.item.index(),
-        waits: job.view().item(planned.item).is_busy(),
+        waits: slots_of(job.view(), planned.item).any(|(_, shown)| shown.is_busy()),
         reason: reason(planned.item),
         from: name(planned.from),
         to: name(planned.to),

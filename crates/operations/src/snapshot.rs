@@ -14,6 +14,7 @@ use trigger::JobSchedule;
 
 use crate::attention::Readiness;
 use crate::nodes::Nodes;
+use crate::slots::{known_items, runner};
 use crate::tally::{ItemFacts, Tally};
 use crate::{Error, Result, validate};
 
@@ -121,7 +122,7 @@ impl JobSnapshot {
         }
         if let Some((item, before)) = before {
             let after = ItemFacts::of(self, item);
-            self.tally.replace(item, before, after);
+            self.tally.replace(before, after);
         }
         if kind == Some(NodeKind::Audit) {
             self.read_audit();
@@ -400,7 +401,7 @@ impl JobSnapshot {
     pub fn items(&self) -> Vec<ShardingItem> {
         match self.config() {
             Some(config) => (0..config.sharding_total_count).map(ShardingItem::new).collect(),
-            None => self.view.items().map(|(item, _)| item).collect(),
+            None => known_items(&self.view).into_iter().collect(),
         }
     }
 
@@ -410,52 +411,38 @@ impl JobSnapshot {
         self.view.item(item).owner.as_ref().map(|owner| &owner.value)
     }
 
-    /// Returns the instance that runs an item.
+    /// Returns the instance that runs an item, or the slot with this key.
     ///
     /// It is the holder of the record, otherwise the instance that the mark names. Marks of 2.1.5
-    /// name no instance; then it is the owner.
+    /// name no instance; then it is the owner of the item.
     #[must_use]
-    pub fn runner(&self, item: ShardingItem) -> Option<&InstanceId> {
-        runner(self.view.item(item))
+    pub fn runner(&self, key: ShardingItem) -> Option<&InstanceId> {
+        runner(&self.view, key)
     }
 
-    /// Returns the number of items that an instance runs.
+    /// Returns the number of runs of an instance, in all slots of all items.
     #[must_use]
     pub fn runs_on(&self, id: &InstanceId) -> usize {
         self.tally.runs_on().get(id).copied().unwrap_or_default()
     }
 
-    /// Returns true if the record or the mark of an item shows a run.
+    /// Returns the holder of the recorded run of an item, or of the slot with this key, if its
+    /// session has ended: the run is not taken over yet, or no instance is alive to do so.
     #[must_use]
-    pub fn is_running(&self, item: ShardingItem) -> bool {
-        is_running(self.view.item(item))
-    }
-
-    /// Returns the holder of the recorded run of an item if its session has ended: the run is not
-    /// taken over yet, or no instance is alive to do so.
-    #[must_use]
-    pub fn lost_holder(&self, item: ShardingItem) -> Option<&InstanceId> {
-        let shown = self.view.item(item);
+    pub fn lost_holder(&self, key: ShardingItem) -> Option<&InstanceId> {
+        let shown = self.view.item(key);
         let run = shown.ledger.as_ref().and_then(|ledger| ledger.value.running())?;
         let is_lost = !self.view.is_registered(&run.holder) && !shown.marks.shows_run();
         is_lost.then_some(&run.holder)
     }
 
-    /// Returns true if a run of an item waits for a takeover: its record or a Java instance says
-    /// so, or its holder is gone.
-    pub(crate) fn is_orphaned(&self, item: ShardingItem) -> bool {
-        let shown = self.view.item(item);
-        let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
-        let is_recorded = record.is_some_and(|it| it.is_busy() && it.running().is_none());
-        is_recorded || shown.queued || self.lost_holder(item).is_some()
-    }
-
-    /// Returns the Rust instance that marks an item as running although its record shows no run.
+    /// Returns the Rust instance that marks an item, or the slot with this key, as running although
+    /// its record shows no run.
     ///
     /// Java instances write no records, so their marks do not count.
     #[must_use]
-    pub fn marked_only(&self, item: ShardingItem) -> Option<&InstanceId> {
-        let shown = self.view.item(item);
+    pub fn marked_only(&self, key: ShardingItem) -> Option<&InstanceId> {
+        let shown = self.view.item(key);
         let idle = shown.ledger.as_ref().is_some_and(|record| !record.value.is_busy());
         if !idle || !shown.marks.shows_run() {
             return None;
@@ -475,20 +462,4 @@ impl JobSnapshot {
         };
         shown.marks.lasting_holder().or_else(|| self.view.instances().find(in_session))
     }
-}
-
-/// Returns true if the record or the mark of an item shows a run.
-pub(crate) fn is_running(shown: &ItemView) -> bool {
-    let recorded = shown.ledger.as_ref().is_some_and(|l| l.value.running().is_some());
-    recorded || shown.marks.shows_run()
-}
-
-/// Returns the instance that runs an item; see [`JobSnapshot::runner`].
-pub(crate) fn runner(shown: &ItemView) -> Option<&InstanceId> {
-    let record = shown.ledger.as_ref().and_then(|ledger| ledger.value.running());
-    let of_mark = || {
-        let owner = shown.owner.as_ref().map(|owner| &owner.value);
-        shown.marks.shows_run().then(|| shown.marks.lasting_holder().or(owner)).flatten()
-    };
-    record.map(|run| &run.holder).or_else(of_mark)
 }

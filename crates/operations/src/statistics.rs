@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use coordination::{
-    FencingToken, NodeKind, ProgressRecord, RunSource, ServerIp, ServerState, decode_progress,
-    server_of,
+    FencingToken, ItemView, NodeKind, ProgressRecord, RunSource, ServerIp, ServerState, Slot,
+    decode_progress, server_of,
 };
 use serde::Serialize;
 use sharding::ShardingItem;
 
 use crate::JobSnapshot;
 use crate::held::LiveServers;
-use crate::tally::has_failed;
+use crate::slots::{has_run, slots_of};
 
 /// State of a job. `docs/operations.md` lists the corresponding states of the Java original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -88,7 +88,7 @@ pub struct JobBrief {
     pub template: Option<String>,
     /// Label of the job, by which processes choose whether they join it.
     pub label: Option<String>,
-    /// Number of running items.
+    /// Number of runs in progress. An item can have several with `overlap = "parallel n"`.
     pub running_items: usize,
     /// Number of items without a live owner.
     pub unowned_items: usize,
@@ -166,15 +166,21 @@ pub enum ItemState {
 pub struct ItemBrief {
     /// Item number.
     pub item: u32,
+    /// Number of the slot of the item that the fields about runs describe; absent for slot 0, the
+    /// first one. An item has more with `overlap = "parallel n"`, each with its own run, token and
+    /// progress.
+    #[serde(skip_serializing_if = "is_first")]
+    pub slot: u32,
     /// IP address of the owner, live or not; `None` if the item has no owner.
     pub server_ip: Option<String>,
     /// Instance id of the owner.
     pub instance_id: Option<String>,
-    /// State of the item. A disabled item is shown as disabled even while it runs.
+    /// State of the item, which runs if any of its slots does. A further slot has the state of its
+    /// own run. A disabled item is shown as disabled even while it runs.
     pub status: ItemState,
     /// True if another instance has taken over the item and runs it.
     pub failover: bool,
-    /// True if the item runs, disabled or not.
+    /// True if the slot has a run in progress, whether the item is disabled or not.
     pub running: bool,
     /// Instance that runs the item, if known; `None` while it does not run.
     pub runs_on: Option<String>,
@@ -204,6 +210,29 @@ pub struct ItemBrief {
     /// Progress of the present run or, while the item does not run, of the last one; `None` if that
     /// run has reported none.
     pub progress: Option<ProgressBrief>,
+}
+
+impl ItemBrief {
+    /// Returns the name of the slot: `3` for the first one of item 3, `3.1` for the next.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.slot_of_item().to_string()
+    }
+
+    /// Returns the key of the slot, by which views and snapshots address it.
+    #[must_use]
+    pub fn key(&self) -> ShardingItem {
+        self.slot_of_item().key()
+    }
+
+    fn slot_of_item(&self) -> Slot {
+        Slot { item: ShardingItem::new(self.item), number: self.slot }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_first(slot: &u32) -> bool {
+    *slot == 0
 }
 
 /// Progress of a run, as its code has reported it.
@@ -298,9 +327,7 @@ pub(crate) fn failing_items(job: &JobSnapshot) -> Vec<ShardingItem> {
     if job.tally().failing() == 0 {
         return Vec::new();
     }
-    let record = |item: ShardingItem| job.view().item(item).ledger.as_ref();
-    let is_failing = |item: &ShardingItem| record(*item).is_some_and(|r| has_failed(&r.value));
-    job.items().into_iter().filter(is_failing).collect()
+    job.items().into_iter().filter(|item| job.failing_slot(*item).is_some()).collect()
 }
 
 /// Returns true if an item has a live owner.
@@ -418,23 +445,50 @@ pub fn jobs_of_server<'a>(
     jobs
 }
 
-/// Returns the items of a job in ascending order.
+/// Returns the items of a job in ascending order, each with the run of its first slot.
 #[must_use]
 pub fn item_briefs(job: &JobSnapshot) -> Vec<ItemBrief> {
     job.items().into_iter().map(|item| item_brief(job, item)).collect()
 }
 
-/// Returns the summary of an item.
+/// Returns the items of a job as [`item_briefs`] does, each followed by those of its further slots
+/// that [`slots_shown`] returns.
 #[must_use]
-pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
-    let shown = job.view().item(item);
+pub fn slot_briefs(job: &JobSnapshot) -> Vec<ItemBrief> {
+    let slots = job.items().into_iter().flat_map(|item| slots_shown(job, item));
+    slots.map(|slot| item_brief(job, slot.key())).collect()
+}
+
+/// Returns the slots of an item that a list of items shows: the first one, and those further ones
+/// that have an unfinished run or an unreadable record, or the last run of the item if it failed.
+#[must_use]
+pub fn slots_shown(job: &JobSnapshot, item: ShardingItem) -> Vec<Slot> {
+    let failing = job.failing_slot(item);
+    let is_shown = |(slot, shown): &(Slot, &ItemView)| {
+        slot.number == 0
+            || has_run(shown)
+            || shown.unreadable
+            || job.is_slot_orphaned(*slot)
+            || failing == Some(*slot)
+    };
+    slots_of(job.view(), item).filter(is_shown).map(|(slot, _)| slot).collect()
+}
+
+/// Returns the summary of an item, or of the slot with this key.
+#[must_use]
+pub fn item_brief(job: &JobSnapshot, key: ShardingItem) -> ItemBrief {
+    let (slot, shown) = (Slot::of(key), job.view().item(key));
+    let (item, is_first) = (slot.item, slot.number == 0);
     let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
-    let is_lost = job.lost_holder(item).is_some();
-    let running = job.is_running(item) && !is_lost;
+    let is_lost = |slot: Slot| job.lost_holder(slot.key()).is_some();
+    let running = has_run(shown) && !is_lost(slot);
+    let runs = |(slot, shown): (Slot, &ItemView)| has_run(shown) && !is_lost(slot);
+    let any_runs = running || (is_first && slots_of(job.view(), item).any(runs));
+    let is_lost = is_lost(slot);
     let owner = job.owner(item);
-    let status = if shown.is_disabled() {
+    let status = if job.view().item(item).is_disabled() {
         ItemState::Disabled
-    } else if running {
+    } else if any_runs {
         ItemState::Running
     } else if !is_owned(job, item) {
         ItemState::Unowned
@@ -443,11 +497,12 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
     };
     let run = record.and_then(|record| record.run());
     let present_run = if running { run } else { None };
-    let runs_on = if running { job.runner(item) } else { None };
+    let runs_on = if running { job.runner(key) } else { None };
     let ended_ms =
         if running || is_lost { None } else { record.and_then(|record| record.ended_ms) };
     ItemBrief {
         item: item.index(),
+        slot: slot.number,
         server_ip: owner.and_then(server_of).map(|ip| ip.to_string()),
         instance_id: owner.map(ToString::to_string),
         status,
@@ -457,27 +512,23 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
         runs_on: runs_on.map(ToString::to_string),
         source: present_run.map(|run| run.source.as_str()),
         requested: record.is_some_and(|record| record.request.is_some()),
-        orphaned: job.is_orphaned(item),
+        orphaned: job.is_slot_orphaned(slot),
         moves_to: job.view().next_owner(item).map(ToString::to_string),
         token: record.map(|record| record.token.0),
         fire_ms: run.map(|run| run.fire.0).or(record.and_then(|r| r.last_fire).map(|fire| fire.0)),
         began_ms: record.and_then(|record| record.began_ms),
         ended_ms,
         outcome: record.and_then(|record| record.outcome).map(|outcome| outcome.as_str()),
-        failing: record.is_some_and(has_failed),
+        failing: job.failing_slot(item) == Some(slot),
         failure: record.and_then(|record| record.failure.as_ref()).map(ToString::to_string),
-        progress: record.and_then(|record| progress_of(job, item, record.token)),
+        progress: record.and_then(|record| progress_of(job, key, record.token)),
     }
 }
 
 /// Returns the progress of the run with this token. A stored progress of an earlier run, or one
 /// that cannot be read, is left out.
-fn progress_of(
-    job: &JobSnapshot,
-    item: ShardingItem,
-    token: FencingToken,
-) -> Option<ProgressBrief> {
-    let node = job.node(&NodeKind::Progress(item))?;
+fn progress_of(job: &JobSnapshot, key: ShardingItem, token: FencingToken) -> Option<ProgressBrief> {
+    let node = job.node(&NodeKind::Progress(key))?;
     let record = decode_progress(&node.data).ok().filter(|record| record.token == token)?;
     Some(ProgressBrief::of(&record))
 }

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coordination::{ItemView, JobView, Ledger, NodeKind, Outcome};
+use coordination::{ItemView, JobView, Ledger, NodeKind, Outcome, Slot};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::JobSnapshot;
 use crate::attention::{Chance, chance, fire_since};
-use crate::snapshot::{is_running, runner};
+use crate::slots::{has_run, known_items, runner, slots_of};
 
 /// Start of a run whose start is unknown. Such runs are the last among the oldest.
 const UNKNOWN_START: i64 = i64::MAX;
@@ -22,9 +22,9 @@ pub(crate) struct Tally {
     failing: usize,
     unfinished: usize,
     disabled: usize,
-    /// Running items by the start of the run, in milliseconds since 1970 UTC.
+    /// Keys of the slots with a run in progress, by its start in milliseconds since 1970 UTC.
     running: BTreeSet<(i64, ShardingItem)>,
-    /// Number of running items of each instance that runs them, if it is known.
+    /// Number of runs of each instance, if it is known.
     runs_on: BTreeMap<InstanceId, usize>,
     /// Number of items of each owner, whether the owner lives or not.
     owned: BTreeMap<InstanceId, usize>,
@@ -43,8 +43,8 @@ pub(crate) struct ItemFacts {
     is_failing: bool,
     is_unfinished: bool,
     is_disabled: bool,
-    runs_since: Option<i64>,
-    runs_on: Option<InstanceId>,
+    /// Each run in progress: its start, the key of its slot, and its instance if that is known.
+    runs: Vec<(i64, ShardingItem, Option<InstanceId>)>,
     owner: Option<InstanceId>,
     chance: Option<Chance>,
     ended: Option<i64>,
@@ -59,19 +59,23 @@ impl ItemFacts {
             return Self::default();
         }
         let shown = job.view().item(item);
-        let record = shown.ledger.as_ref().map(|record| &record.value);
-        let is_lost = job.lost_holder(item).is_some();
-        let is_running = is_running(shown) && !is_lost;
+        let slots: Vec<_> = slots_of(job.view(), item).collect();
+        let is_lost = |slot: Slot| job.lost_holder(slot.key()).is_some();
+        let running = slots.iter().filter(|(slot, shown)| has_run(shown) && !is_lost(*slot));
+        let run = |(slot, _): &(Slot, &ItemView)| {
+            let since = job.run_start(slot.key()).unwrap_or(UNKNOWN_START);
+            (since, slot.key(), runner(job.view(), slot.key()).cloned())
+        };
+        let idle = slots.iter().filter(|(slot, shown)| !has_run(shown) && !is_lost(*slot));
         Self {
-            is_known: *shown != ItemView::default(),
-            is_failing: record.is_some_and(has_failed),
-            is_unfinished: shown.queued || shown.is_busy(),
+            is_known: slots.iter().any(|(_, shown)| **shown != ItemView::default()),
+            is_failing: job.failing_slot(item).is_some(),
+            is_unfinished: slots.iter().any(|(_, shown)| shown.queued || shown.is_busy()),
             is_disabled: shown.is_disabled(),
-            runs_since: is_running.then(|| job.run_start(item).unwrap_or(UNKNOWN_START)),
-            runs_on: runner(shown).filter(|_| is_running).cloned(),
+            runs: running.map(run).collect(),
             owner: shown.owner.as_ref().map(|owner| owner.value.clone()),
             chance: chance(job, item),
-            ended: record.filter(|_| !is_running && !is_lost).and_then(|record| record.ended_ms),
+            ended: idle.filter_map(|(_, shown)| shown.ledger.as_ref()?.value.ended_ms).max(),
         }
     }
 }
@@ -89,19 +93,21 @@ pub(crate) fn has_failed(record: &Ledger) -> bool {
 }
 
 impl JobSnapshot {
-    /// Returns the start of the present run of an item, in milliseconds since 1970 UTC: by the
-    /// record, or the time of the mark by the registry's clock. Java instances write no records.
+    /// Returns the start of the present run of an item, or of the slot with this key, in
+    /// milliseconds since 1970 UTC: by the record, or the time of the mark by the registry's clock.
+    /// Java instances write no records.
     ///
-    /// Returns `None` if the item does not run, or no node shows the start.
+    /// Returns `None` if the slot has no run, or no node shows the start.
     #[must_use]
-    pub fn run_start(&self, item: ShardingItem) -> Option<i64> {
-        if !self.is_running(item) {
+    pub fn run_start(&self, key: ShardingItem) -> Option<i64> {
+        let shown = self.view().item(key);
+        if !has_run(shown) {
             return None;
         }
-        let record = self.view().item(item).ledger.as_ref().map(|record| &record.value);
+        let record = shown.ledger.as_ref().map(|record| &record.value);
         let recorded = record.filter(|record| record.running().is_some());
         let marked = || {
-            let mark = self.node(&NodeKind::Running(item))?;
+            let mark = self.node(&NodeKind::Running(key))?;
             Timestamp::try_from(mark.stat.modified_at?).ok().map(Timestamp::as_millisecond)
         };
         recorded.and_then(|record| record.began_ms).or_else(marked)
@@ -111,28 +117,30 @@ impl JobSnapshot {
 impl Tally {
     pub(crate) fn of(job: &JobSnapshot) -> Self {
         let mut tally = Self::default();
-        for (item, _) in job.view().items() {
-            tally.add(item, ItemFacts::of(job, item));
+        for item in known_items(job.view()) {
+            tally.add(ItemFacts::of(job, item));
         }
         tally
     }
 
     /// Replaces the contribution of an item.
-    pub(crate) fn replace(&mut self, item: ShardingItem, before: ItemFacts, after: ItemFacts) {
+    pub(crate) fn replace(&mut self, before: ItemFacts, after: ItemFacts) {
         if before != after {
-            self.remove(item, before);
-            self.add(item, after);
+            self.remove(before);
+            self.add(after);
         }
     }
 
-    fn add(&mut self, item: ShardingItem, facts: ItemFacts) {
+    fn add(&mut self, facts: ItemFacts) {
         self.known += usize::from(facts.is_known);
         self.failing += usize::from(facts.is_failing);
         self.unfinished += usize::from(facts.is_unfinished);
         self.disabled += usize::from(facts.is_disabled);
-        self.running.extend(facts.runs_since.map(|since| (since, item)));
-        if let Some(id) = facts.runs_on {
-            *self.runs_on.entry(id).or_default() += 1;
+        for (since, slot, runs_on) in facts.runs {
+            self.running.insert((since, slot));
+            if let Some(id) = runs_on {
+                *self.runs_on.entry(id).or_default() += 1;
+            }
         }
         if let Some(owner) = facts.owner {
             *self.owned.entry(owner).or_default() += 1;
@@ -145,16 +153,16 @@ impl Tally {
         }
     }
 
-    fn remove(&mut self, item: ShardingItem, facts: ItemFacts) {
+    fn remove(&mut self, facts: ItemFacts) {
         self.known -= usize::from(facts.is_known);
         self.failing -= usize::from(facts.is_failing);
         self.unfinished -= usize::from(facts.is_unfinished);
         self.disabled -= usize::from(facts.is_disabled);
-        if let Some(since) = facts.runs_since {
-            self.running.remove(&(since, item));
-        }
-        if let Some(id) = facts.runs_on {
-            take_one(&mut self.runs_on, &id);
+        for (since, slot, runs_on) in facts.runs {
+            self.running.remove(&(since, slot));
+            if let Some(id) = runs_on {
+                take_one(&mut self.runs_on, &id);
+            }
         }
         if let Some(owner) = facts.owner {
             take_one(&mut self.owned, &owner);
@@ -186,14 +194,14 @@ impl Tally {
         self.disabled
     }
 
-    /// Returns the running items, the oldest run first, with the start of each run in milliseconds
-    /// since 1970 UTC. Runs whose start is unknown are the last.
+    /// Returns the keys of the slots with a run in progress, the oldest run first, with the start
+    /// of each in milliseconds since 1970 UTC. Runs whose start is unknown are the last.
     pub(crate) fn running(&self) -> impl ExactSizeIterator<Item = (Option<i64>, ShardingItem)> {
         let known = |since: i64| (since != UNKNOWN_START).then_some(since);
         self.running.iter().map(move |(since, item)| (known(*since), *item))
     }
 
-    /// Returns the numbers of running items by the instance that runs them, if it is known.
+    /// Returns the numbers of runs by their instance, if it is known.
     pub(crate) fn runs_on(&self) -> &BTreeMap<InstanceId, usize> {
         &self.runs_on
     }

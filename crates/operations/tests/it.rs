@@ -13,6 +13,7 @@ mod live;
 mod operate;
 mod outages;
 mod preview;
+mod slots;
 mod small_transactions;
 mod statistics;
 mod stopped;

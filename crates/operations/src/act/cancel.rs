@@ -1,14 +1,15 @@
-//! Cancellation of runs: the request is a field of the record of the item that runs.
+//! Cancellation of runs: the request is a field of the record of the slot that has the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coordination::{CancelRequest, FencingToken, FireTime, JobName, Ledger, OperatorStep};
+use coordination::{CancelRequest, FencingToken, FireTime, JobName, Ledger, OperatorStep, Slot};
 use jiff::Timestamp;
 use sharding::ShardingItem;
 
 use super::{items, listed};
-use crate::audit_targets::item_target;
+use crate::audit_targets::slot_target;
 use crate::change::Planned;
+use crate::slots::{has_run, known_items, slots_of};
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 /// Maximum number of operations that a transaction has beside those of the items.
@@ -20,7 +21,7 @@ const OTHER_OPS: usize = 10;
 pub enum RunsToCancel {
     /// All unfinished runs.
     All,
-    /// The unfinished runs of these items.
+    /// The unfinished runs of these items, in all of their slots.
     OfItems(BTreeSet<ShardingItem>),
     /// The unfinished runs for this fire: its scheduled fire time, or the time of the request for
     /// manual runs. A run that stands for several fires is one of them.
@@ -104,8 +105,8 @@ pub(super) fn preview(job: &JobSnapshot, which: &RunsToCancel, now: Timestamp) -
 
 /// Runs that a request is for, and what it leaves alone.
 struct Selected {
-    /// The token distinguishes the run from later ones of its item.
-    runs: BTreeMap<ShardingItem, FencingToken>,
+    /// The token distinguishes the run from later ones of its slot.
+    runs: BTreeMap<Slot, FencingToken>,
     others: Planned,
 }
 
@@ -120,19 +121,25 @@ fn select(job: &JobSnapshot, which: &RunsToCancel) -> Result<Selected> {
             named.iter().try_for_each(|item| items::known(job, *item))?;
             named.iter().copied().collect()
         }
-        None => job.view().items().map(|(item, _)| item).collect(),
+        None => known_items(job.view()).into_iter().collect(),
     };
     let mut selected = Selected { runs: BTreeMap::new(), others: Planned::default() };
     for item in candidates {
-        match run_of(job, item) {
-            Ok(ledger) if is_wanted(ledger, which) => {
-                selected.runs.insert(item, ledger.token);
-            }
-            // A run for another fire, or an idle item of a request for all.
-            Err(NoRun::Idle(_)) if named.is_none() => {}
-            Ok(_) => {}
-            Err(NoRun::Idle(why) | NoRun::Unrecorded(why)) => {
-                selected.others.leave(item_target(item), why);
+        let slots: Vec<_> = slots_of(job.view(), item).map(|(slot, _)| slot).collect();
+        let any_run = slots.iter().any(|slot| !matches!(run_of(job, *slot), Err(NoRun::Idle(_))));
+        for slot in slots {
+            match run_of(job, slot) {
+                Ok(ledger) if is_wanted(ledger, which) => {
+                    selected.runs.insert(slot, ledger.token);
+                }
+                // A run for another fire, or an idle slot of a request for all.
+                Err(NoRun::Idle(_)) if named.is_none() => {}
+                Ok(_) => {}
+                // The idle slots of an item that runs are of no interest.
+                Err(NoRun::Idle(_)) if any_run || slot.number > 0 => {}
+                Err(NoRun::Idle(why) | NoRun::Unrecorded(why)) => {
+                    selected.others.leave(slot_target(slot), why);
+                }
             }
         }
     }
@@ -153,15 +160,15 @@ fn is_wanted(ledger: &Ledger, which: &RunsToCancel) -> bool {
     }
 }
 
-/// Why an item has no run that a record can cancel.
+/// Why a slot has no run that a record can cancel.
 enum NoRun {
     Idle(String),
     /// A run that the record does not show.
     Unrecorded(String),
 }
 
-fn run_of(job: &JobSnapshot, item: ShardingItem) -> std::result::Result<&Ledger, NoRun> {
-    let shown = job.view().item(item);
+fn run_of(job: &JobSnapshot, slot: Slot) -> std::result::Result<&Ledger, NoRun> {
+    let shown = job.view().item(slot.key());
     if shown.unreadable {
         let why = "its record cannot be read; `ejob doctor` says more";
         return Err(NoRun::Unrecorded(why.to_owned()));
@@ -170,8 +177,8 @@ fn run_of(job: &JobSnapshot, item: ShardingItem) -> std::result::Result<&Ledger,
     if let Some(record) = record.filter(|record| record.is_busy()) {
         return Ok(record);
     }
-    if job.is_running(item) {
-        let runner = job.runner(item).map_or("an instance", |id| id.as_str());
+    if has_run(shown) {
+        let runner = job.runner(slot.key()).map_or("an instance", |id| id.as_str());
         return Err(NoRun::Unrecorded(format!(
             "{runner} runs it without a record, as Java instances do; stop it there, or shut that \
              instance down"
@@ -186,14 +193,14 @@ fn run_of(job: &JobSnapshot, item: ShardingItem) -> std::result::Result<&Ledger,
 /// Adds the requests for these runs. A run that has ended meanwhile is left alone.
 fn request(
     job: &JobSnapshot,
-    runs: &[(ShardingItem, FencingToken)],
+    runs: &[(Slot, FencingToken)],
     by: &By,
     now: Timestamp,
     planned: &mut Planned,
 ) {
-    for (item, token) in runs {
-        let target = item_target(*item);
-        let shown = job.view().item(*item).ledger.as_ref();
+    for (slot, token) in runs {
+        let (target, key) = (slot_target(*slot), slot.key());
+        let shown = job.view().item(key).ledger.as_ref();
         let Some(record) =
             shown.filter(|record| record.value.is_busy() && record.value.token == *token)
         else {
@@ -208,8 +215,8 @@ fn request(
         let request = CancelRequest::new(*token, by.who(), by.why(), now.as_millisecond());
         let next = request.and_then(|request| record.value.with_cancel_request(request));
         let Some(next) = next else { continue };
-        let what = described(&record.value, job.lost_holder(*item).is_some());
-        let (item, version) = (*item, record.version);
+        let what = described(&record.value, job.lost_holder(key).is_some());
+        let (item, version) = (key, record.version);
         let step = OperatorStep::RequestCancel { item, ledger: Box::new(next), version };
         planned.change(target, what, [step]);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use coordination::{JobName, JobView, Layout, NodeKind, ServerIp, ServerState, server_of};
+use coordination::{JobName, JobView, Layout, NodeKind, ServerIp, ServerState, Slot, server_of};
 use futures_util::StreamExt as _;
 use serde::Serialize;
 use sharding::InstanceId;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::{Change, Scope, preview, servers};
 use crate::held::DRAIN;
-use crate::snapshot::runner;
+use crate::slots::runner;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 /// Way in which a drain stops new runs on the server.
@@ -274,12 +274,16 @@ struct Occupied {
 impl Occupied {
     fn of(view: &JobView, server: &ServerIp) -> Self {
         let on_it = |id: Option<&InstanceId>| id.and_then(server_of).as_ref() == Some(server);
-        let of = |is_it: &dyn Fn(&coordination::ItemView) -> bool| {
-            view.items().filter(|(_, item)| is_it(item)).map(|(item, _)| item.index()).collect()
-        };
+        let first = view.items().map(|(item, _)| Slot::of(item));
+        let slots = first.chain(view.further_slots().map(|(slot, _)| slot));
+        let running = slots.filter(|slot| on_it(runner(view, slot.key())));
+        let running: BTreeSet<_> = running.map(|slot| slot.item.index()).collect();
+        let is_owned =
+            |item: &coordination::ItemView| on_it(item.owner.as_ref().map(|owner| &owner.value));
+        let owned = view.items().filter(|(_, item)| is_owned(item));
         Self {
-            running: of(&|item| on_it(runner(item))),
-            owned: of(&|item| on_it(item.owner.as_ref().map(|owner| &owner.value))),
+            running: running.into_iter().collect(),
+            owned: owned.map(|(item, _)| item.index()).collect(),
         }
     }
 

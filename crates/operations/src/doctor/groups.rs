@@ -6,7 +6,7 @@
 
 use coordination::{
     GroupName, GroupNode, GroupPermitView, JobName, Layout, NodeKind, OperatorStep, PermitHolder,
-    PlaceInLine,
+    PlaceInLine, Slot,
 };
 
 use super::{Finding, FindingCode, Severity};
@@ -126,7 +126,10 @@ impl<'a> Reading<'a> {
             let text = format!(
                 "{} holds the permit for item {} of {} (token {}), but the item's record shows no \
                  such run: if it does not run the item, restart it",
-                holder.holder, holder.item, holder.job, holder.token
+                holder.holder,
+                Slot::of(holder.item),
+                holder.job,
+                holder.token
             );
             return held_earlier.then(|| finding(text));
         }
@@ -134,7 +137,9 @@ impl<'a> Reading<'a> {
             Some(it) => {
                 format!(
                     "for item {} of {}, which does not run under token {}",
-                    it.item, it.job, it.token
+                    Slot::of(it.item),
+                    it.job,
+                    it.token
                 )
             }
             None => "without a readable run".to_owned(),

@@ -82,7 +82,7 @@ fn items_of(items: &[ShardingItem]) -> String {
 fn failing(job: &JobSnapshot) -> Option<Finding> {
     let failing = failing_items(job);
     let first = *failing.first()?;
-    let brief = item_brief(job, first);
+    let brief = item_brief(job, job.failing_slot(first)?.key());
     let ended = brief.ended_ms.map_or_else(String::new, |ms| format!(" at {}", moment(ms)));
     let outcome = brief.outcome.unwrap_or("failed");
     let reason = brief.failure.map_or_else(String::new, |reason| format!(": {reason}"));

@@ -1,15 +1,18 @@
 //! Checks of marks, the failover queue and manual requests, which known Java faults leave behind.
 
-use coordination::{ItemView, NodeKind, OperatorStep};
+use coordination::{ItemView, NodeKind, OperatorStep, Slot};
 use reg_center::NodePath;
 use sharding::{InstanceId, ShardingItem};
 
 use super::{Case, Finding, FindingCode, Severity};
 use crate::JobSnapshot;
+use crate::slots::has_run;
 
 pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (item, shown) in case.job.view().items() {
+    let view = case.job.view();
+    let further = view.further_slots().map(|(slot, shown)| (slot.key(), shown));
+    for (item, shown) in view.items().chain(further) {
         findings.extend(orphaned_run_mark(case, item, shown));
         findings.extend(earlier_incarnation(case, item, shown));
         findings.extend(run_kept(case, item, shown));
@@ -34,7 +37,8 @@ fn is_recorded_as_busy(shown: &ItemView) -> bool {
 ///
 /// Rust instances need none: they take over by the ledger record.
 fn requeue(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<OperatorStep> {
-    if case.has_rust() {
+    // Java instances know no slots: they would run an item of that name.
+    if case.has_rust() || Slot::of(item).number > 0 {
         return None;
     }
     let config = case.job.config()?;
@@ -190,12 +194,12 @@ fn orphaned_takeover_mark(
 fn queued(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Finding> {
     let job = case.job;
     let config = job.config()?;
-    let is_orphan = is_recorded_as_busy(shown) && !job.is_running(item);
+    let is_orphan = is_recorded_as_busy(shown) && !has_run(shown);
     if !shown.queued && !is_orphan {
         return None;
     }
     let node = NodeKind::QueuedItem(item);
-    let out_of_range = item.index() >= config.sharding_total_count;
+    let out_of_range = Slot::of(item).item.index() >= config.sharding_total_count;
     let stale = if out_of_range {
         Some("the job has no such item, but Java instances would run it")
     } else if !config.fails_over() {

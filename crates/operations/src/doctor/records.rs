@@ -1,6 +1,6 @@
 //! Checks of the records of this project: damage, and format versions that cannot be read.
 
-use coordination::{NodeKind, RecordError};
+use coordination::{NodeKind, RecordError, Slot};
 
 use super::{Case, Finding, FindingCode, Severity};
 use crate::JobSnapshot;
@@ -15,8 +15,13 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
 fn finding(job: &JobSnapshot, kind: &NodeKind, error: &RecordError) -> Option<Finding> {
     let (code, effect) = if error.is_newer() {
         (FindingCode::NewerRecord, "instances of this version leave it alone")
-    } else if matches!(kind, NodeKind::Ledger(_)) {
-        (FindingCode::BadRecord, "no instance runs the item until its record is repaired")
+    } else if let NodeKind::Ledger(key) = kind {
+        let effect = if Slot::of(*key).number > 0 {
+            "no run begins in this slot of the item until its record is repaired"
+        } else {
+            "no instance runs the item until its record is repaired"
+        };
+        (FindingCode::BadRecord, effect)
     } else {
         return None;
     };

@@ -34,7 +34,7 @@ pub(super) struct Jobs {
 /// Next fire of a job that is not computed yet.
 const UNKNOWN_FIRE: i64 = i64::MIN;
 
-/// A run: its job, its start in milliseconds since 1970 UTC, its item.
+/// A run: its job, its start in milliseconds since 1970 UTC, the key of its slot.
 type Run = (Arc<JobSnapshot>, Option<i64>, ShardingItem);
 
 /// A job with its summary.
@@ -148,7 +148,7 @@ impl Jobs {
         oldest
     }
 
-    /// Returns the numbers of running items by instance.
+    /// Returns the numbers of runs by instance.
     pub(super) fn runs_by_instance(&self) -> BTreeMap<InstanceId, usize> {
         let mut all = BTreeMap::new();
         for job in self.jobs.values().filter(|job| job.line.is_some()) {

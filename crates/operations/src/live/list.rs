@@ -101,7 +101,7 @@ pub struct Totals {
     pub jobs: BTreeMap<JobState, usize>,
     /// Number of items.
     pub items: usize,
-    /// Number of running items.
+    /// Number of runs in progress.
     pub running_items: usize,
     /// Number of items whose last run failed, panicked, timed out or was interrupted.
     pub failing_items: usize,
@@ -127,12 +127,12 @@ impl Totals {
     }
 }
 
-/// A running item of any job.
+/// A run in progress of any job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningItem {
     /// Job of the item.
     pub job: JobName,
-    /// Summary of the item.
+    /// Summary of the slot of the item that the run has.
     pub item: ItemBrief,
     /// Start of the run in milliseconds since 1970 UTC, by its holder's clock. If no record shows
     /// it, this is the time of the mark by the registry's clock, if known.

@@ -253,7 +253,8 @@ impl LiveNamespace {
     }
 
     /// Returns the runs after a run in the order of [`running`](Self::running), at most `limit`.
-    /// The run is given by its start, its job and its item, and need not go on.
+    /// The run is given by its start, its job and the index of its [key](crate::ItemBrief::key),
+    /// and need not go on.
     #[must_use]
     pub fn running_after(
         &self,
@@ -269,8 +270,7 @@ impl LiveNamespace {
         running.collect()
     }
 
-    /// Returns the numbers of running items of all jobs by the instance that runs them, if it is
-    /// known.
+    /// Returns the numbers of runs of all jobs by their instance, if it is known.
     #[must_use]
     pub fn runs_by_instance(&self) -> BTreeMap<InstanceId, usize> {
         self.shared.shown.lock().jobs.runs_by_instance()

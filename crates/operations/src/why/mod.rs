@@ -3,7 +3,8 @@
 mod reason;
 
 use coordination::{
-    ConfigState, FireTime, GroupView, Ledger, LedgerState, NodeKind, PermitHolder, server_of,
+    ConfigState, FireTime, GroupView, ItemView, Ledger, LedgerState, NodeKind, PermitHolder, Slot,
+    server_of,
 };
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
@@ -12,6 +13,7 @@ use crate::attention::{DueFire, due_fire, first_due_fire};
 use crate::audit_targets::item_target;
 use crate::doctor::future_fires;
 use crate::held::{self, LiveServers, last_change};
+use crate::slots::{has_run, slots_of};
 use crate::statistics::{failing_items, item_brief};
 use crate::{FireNeed, GroupSnapshot, JobSnapshot, exclusion_at, fire_need};
 
@@ -168,8 +170,8 @@ fn backfilling(job: &JobSnapshot, item: Option<ShardingItem>) -> Option<WhyNot> 
 
 /// Returns the failing items with the latest reason; `None` if no item is failing.
 fn failing(job: &JobSnapshot, items: Vec<ShardingItem>, of: usize) -> Option<WhyNot> {
-    let last =
-        items.iter().map(|item| item_brief(job, *item)).max_by_key(|brief| brief.ended_ms)?;
+    let slots = items.iter().filter_map(|item| job.failing_slot(*item));
+    let last = slots.map(|slot| item_brief(job, slot.key())).max_by_key(|brief| brief.ended_ms)?;
     let items = items.iter().map(|item| item.index()).collect();
     Some(WhyNot::Failing { items, of, failure: last.failure })
 }
@@ -270,7 +272,8 @@ fn waits_for_permit(job: &JobSnapshot) -> Option<WhyNot> {
     let limit = job.config()?.cluster_concurrency?;
     let taken = u32::try_from(job.view().permits().count()).unwrap_or(u32::MAX);
     let holders = job.view().permits().filter_map(|(_, permit)| permit.holder.as_ref());
-    let held = holders.take(MAX_ITEMS).map(|(item, id)| format!("item {item} on {id}")).collect();
+    let name = |(key, id): &(ShardingItem, _)| format!("item {} on {id}", Slot::of(*key));
+    let held = holders.take(MAX_ITEMS).map(name).collect();
     (taken >= limit).then_some(WhyNot::WaitsForPermit { limit, held, taken })
 }
 
@@ -295,7 +298,7 @@ fn waits_for_group(
         let holders = view.permits().filter_map(|(_, permit)| permit.holder.as_ref());
         let held = holders.take(MAX_ITEMS).map(|run| {
             let PermitHolder { job, item, holder, .. } = run;
-            format!("{job} item {item} on {holder}")
+            format!("{job} item {} on {holder}", Slot::of(*item))
         });
         return Some(WhyNot::WaitsForGroup { group, limit, held: held.collect(), taken });
     }
@@ -338,6 +341,48 @@ fn waits_for_place(job: &JobSnapshot, id: &InstanceId) -> Option<WhyNot> {
     })
 }
 
+/// Returns the reason if the claimed run of a slot waits for a place in its process.
+fn waits_in_process(job: &JobSnapshot, key: ShardingItem) -> Option<WhyNot> {
+    let id = job.runner(key)?;
+    job.view().waiting_runs(id).filter(|waiting| waiting.has(key))?;
+    waits_for_place(job, id)
+}
+
+/// Returns true if the item has further slots, or may get them.
+fn has_slots(job: &JobSnapshot, item: ShardingItem) -> bool {
+    job.slot_limit() > 1 || slots_of(job.view(), item).count() > 1
+}
+
+/// Returns the reasons of an item with several slots. A run prevents others only in the last free
+/// slot.
+fn of_slots(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
+    let mut reasons = Vec::new();
+    let slots: Vec<_> = slots_of(job.view(), item).collect();
+    if slots.iter().any(|(slot, _)| job.is_slot_orphaned(*slot)) {
+        reasons.push(WhyNot::OrphanedItems { items: vec![item.index()] });
+    }
+    let waits = slots.iter().find_map(|(slot, _)| waits_in_process(job, slot.key()));
+    reasons.extend(waits);
+    // A mark without a run blocks its slot.
+    let blocked: Vec<_> =
+        slots.iter().filter_map(|(slot, _)| job.marked_only(slot.key())).collect();
+    let is_taken = |shown: &ItemView| shown.ledger.as_ref().is_some_and(|it| it.value.is_busy());
+    let taken = slots.iter().filter(|(_, shown)| is_taken(shown)).count() + blocked.len();
+    if job.has_all_runs(item) {
+        let run = |slot: Slot| {
+            let holder = job.runner(slot.key()).map_or("an instance", |id| id.as_str());
+            format!("{slot} on {holder}")
+        };
+        let runs = job.busy_slots(item).into_iter().map(run).collect();
+        reasons.push(WhyNot::RunsInAllSlots { limit: job.slot_limit(), runs });
+    } else if let Some(holder) = blocked.first()
+        && taken >= job.slot_limit() as usize
+    {
+        reasons.push(WhyNot::MarkedOnly { holder: holder.to_string() });
+    }
+    reasons
+}
+
 fn of_item(
     job: &JobSnapshot,
     group: Option<&GroupSnapshot>,
@@ -364,7 +409,9 @@ fn of_item(
         }
     }
     let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
+    let has_slots = has_slots(job, item);
     match record.map(|record| &record.state) {
+        _ if has_slots => reasons.extend(of_slots(job, item)),
         Some(LedgerState::Orphan(run)) => {
             reasons.push(WhyNot::Orphaned { holder: Some(run.holder.to_string()) });
         }
@@ -374,24 +421,25 @@ fn of_item(
         _ if let Some(holder) = job.marked_only(item) => {
             reasons.push(WhyNot::MarkedOnly { holder: holder.to_string() });
         }
-        _ if job.is_running(item) => {
+        _ if has_run(shown) => {
             let holder = job.runner(item).map(ToString::to_string);
-            let waits = job
-                .runner(item)
-                .filter(|id| job.view().waiting_runs(id).is_some_and(|waiting| waiting.has(item)));
-            reasons.extend(waits.and_then(|id| waits_for_place(job, id)));
+            reasons.extend(waits_in_process(job, item));
             let since_ms = record.filter(|r| r.running().is_some()).and_then(|r| r.began_ms);
             reasons.push(WhyNot::Runs { holder, since_ms });
         }
         _ if shown.queued => reasons.push(WhyNot::Orphaned { holder: None }),
         Some(_) | None => {}
     }
-    let may_begin = record.is_some_and(|record| record.running().is_none());
+    let may_begin = record.is_some_and(|record| {
+        let is_held = if has_slots { job.has_all_runs(item) } else { record.running().is_some() };
+        !is_held
+    });
     reasons.extend(waits_for_permit(job).filter(|_| may_begin));
     reasons.extend(waits_for_rate(job, now).filter(|_| may_begin));
     reasons.extend(waits_for_group(job, group, now).filter(|_| may_begin));
     reasons.extend(record.and_then(|record| queued(job, record)));
-    if let Some(request) = record.and_then(Ledger::cancels) {
+    let records = slots_of(job.view(), item).filter_map(|(_, shown)| shown.ledger.as_ref());
+    for request in records.filter_map(|record| record.value.cancels()) {
         let (by, why) = (request.by().to_owned(), request.why().to_owned());
         reasons.push(WhyNot::Cancelled { by, why, at_ms: request.at_ms() });
     }

@@ -95,6 +95,14 @@ pub enum WhyNot {
         /// Start of the run by its holder's clock, in milliseconds since 1970 UTC.
         since_ms: Option<i64>,
     },
+    /// The item has as many unfinished runs as `overlap` allows. Its next fires are noted, and run
+    /// as one run once a run has ended.
+    RunsInAllSlots {
+        /// Maximum number of runs of the item at the same time.
+        limit: u32,
+        /// The runs: slot and instance of each, such as `3.1 on 10.0.0.1@-@7`.
+        runs: Vec<String>,
+    },
     /// Claimed runs wait for a place in their process, which limits its runs of all jobs.
     WaitsForPlace {
         /// Instance of the process.
@@ -315,6 +323,7 @@ impl WhyNot {
             | Self::OwnerGone { .. }
             | Self::OwnerHeldBack { .. }
             | Self::Runs { .. }
+            | Self::RunsInAllSlots { .. }
             | Self::MarkedOnly { .. }
             | Self::Orphaned { .. }
             | Self::BadRecord
@@ -386,6 +395,7 @@ impl fmt::Display for WhyNot {
                 write!(f, "the owner of the item is {owner}, and {server}")
             }
             Self::Runs { holder, since_ms } => runs(f, name_of(holder.as_deref()), *since_ms),
+            Self::RunsInAllSlots { limit, runs } => runs_in_all_slots(f, *limit, runs),
             Self::WaitsForPlace { holder, limit, waiting, since_ms } => {
                 waits_for_place(f, holder, (*limit, *waiting), *since_ms)
             }
@@ -529,6 +539,17 @@ fn runs(f: &mut fmt::Formatter<'_>, holder: &str, since_ms: Option<i64>) -> fmt:
     match since_ms {
         None => write!(f, "{holder} runs the item"),
         Some(since) => write!(f, "{holder} has been running the item since {}", moment(since)),
+    }
+}
+
+fn runs_in_all_slots(f: &mut fmt::Formatter<'_>, limit: u32, runs: &[String]) -> fmt::Result {
+    let (n, list) = (runs.len(), runs.join(", "));
+    let (runs, are) = if n == 1 { ("run", "is") } else { ("runs", "are") };
+    write!(f, "{n} {runs} of the item {are} unfinished")?;
+    if n > limit as usize {
+        write!(f, "; overlap allows {limit}: {list}")
+    } else {
+        write!(f, ", as many as overlap allows: {list}")
     }
 }
 

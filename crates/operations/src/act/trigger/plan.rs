@@ -14,6 +14,7 @@ use crate::act::{items, listed};
 use crate::audit_targets::item_target;
 use crate::change::Planned;
 use crate::held::{LiveServers, held_back};
+use crate::slots::slots_of;
 use crate::statistics::failing_items;
 use crate::{AuditTargets, Error, JobSnapshot, Result};
 
@@ -42,8 +43,8 @@ pub(super) fn plan_rerun(
     wanted: &Wanted<'_>,
 ) -> Result<(Planned, Option<RequestedRun>)> {
     let is_busy = |item: &ShardingItem| {
-        let record = job.view().item(*item).ledger.as_ref();
-        record.is_some_and(|record| record.value.is_busy())
+        slots_of(job.view(), *item)
+            .any(|(_, shown)| shown.ledger.as_ref().is_some_and(|record| record.value.is_busy()))
     };
     let (busy, idle): (BTreeSet<_>, BTreeSet<_>) =
         failing_items(job).into_iter().partition(is_busy);
