@@ -58,6 +58,13 @@ impl JobSnapshot {
         slots_of(self.view(), item).map(|(slot, _)| slot).collect()
     }
 
+    /// Returns the slots of an item whose records or marks show a run, in ascending order.
+    #[must_use]
+    pub fn running_slots(&self, item: ShardingItem) -> Vec<Slot> {
+        let running = slots_of(self.view(), item).filter(|(_, shown)| has_run(shown));
+        running.map(|(slot, _)| slot).collect()
+    }
+
     /// Returns the slots of an item that have a run, in progress or waiting for a takeover, in
     /// ascending order.
     #[must_use]
