@@ -3,7 +3,8 @@
 use crate::support;
 
 use cli::Exit;
-use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
+use coordination::{JobConfig, JobName, Overlap, encode_config};
+use reg_center::{Lifetime, MemoryCenter, NodePath, RegistryCenter, Txn};
 use serde_json::json;
 use support::{World, owned};
 
@@ -607,8 +608,12 @@ async fn overlap_is_set_checked_and_explained() {
     let explained = world.ejob(&["explain", "overlap"]).await.done();
     assert!(explained.contains("overlap") && explained.contains("needs misfire"), "{explained}");
     for (fields, parts) in [
-        (&["overlap=stop"][..], ["overlap", "stop", "cancel, queue 1 to queue 100, or none"]),
+        (
+            &["overlap=stop"][..],
+            ["overlap", "stop", "cancel, queue 1 to queue 100, parallel 2 to parallel 16, or none"],
+        ),
         (&["overlap=queue 101"][..], ["overlap", "queue 101", "queue 1 to queue 100"]),
+        (&["overlap=parallel 17"][..], ["overlap", "parallel 17", "parallel 2 to parallel 16"]),
         (
             &["overlap=cancel", "misfire=false"][..],
             ["overlap", "cancel", "none, or misfire = true"],
@@ -625,8 +630,10 @@ async fn overlap_is_set_checked_and_explained() {
     let exported = world.ejob(&["config", "get", "report", "--json"]).await.json();
     assert_eq!(exported["config"]["overlap"], "cancel", "{exported}");
     assert!(world.stored("/report/config").unwrap().contains(r#""overlap":"cancel""#));
+    let parallel = world.ejob(&["config", "set", "report", "overlap=parallel 3"]).await.done();
+    assert!(parallel.contains("overlap: cancel -> parallel 3"), "{parallel}");
     let queued = world.ejob(&["config", "set", "report", "overlap=queue 5"]).await.done();
-    assert!(queued.contains("overlap: cancel -> queue 5"), "{queued}");
+    assert!(queued.contains("overlap: parallel 3 -> queue 5"), "{queued}");
     assert!(world.stored("/report/config").unwrap().contains(r#""overlap":"queue 5""#));
     let unset = world.ejob(&["config", "set", "report", "overlap=none"]).await.done();
     assert!(unset.contains("overlap: queue 5 -> none"), "{unset}");
@@ -747,4 +754,69 @@ async fn completions_are_printed_for_each_shell() {
         let script = world.ejob(&["completions", shell]).await.done();
         assert!(script.contains("ejob") && script.contains("EJOB_COMPLETE"), "{shell}: {script}");
     }
+}
+
+/// Creates a job whose only item has unfinished runs in slots 0 and 1. Their instance lives as long
+/// as the returned client.
+async fn with_two_runs(world: &World) -> MemoryCenter {
+    let config = JobConfig::new(JobName::new("slots").unwrap(), 1).with(|it| {
+        it.cron = Some("0/10 * * * * ?".to_owned());
+        it.overlap = Some(Overlap::Parallel(2));
+    });
+    let run = |fire: i64| {
+        let run = format!(r#""holder":"10.0.0.1@-@1","fire":{fire},"source":"NORMAL","token":7"#);
+        format!(r#"{{"v":1,"state":"running",{run},"last":{fire},"began":{fire}}}"#)
+    };
+    let nodes = [
+        ("/slots/config", &*encode_config(&config)),
+        ("/slots/servers/10.0.0.1", ""),
+        ("/slots/sharding/0/instance", "10.0.0.1@-@1"),
+        ("/slots/ledger/0", &run(1_709_208_000_000)),
+        ("/slots/ledger/0.1", &run(1_709_208_010_000)),
+        (
+            "/slots/coordination/progress/0.1",
+            r#"{"v":1,"token":7,"done":3,"total":4,"message":"half","at":1709208011000}"#,
+        ),
+    ];
+    world.write(&nodes).await;
+    let session = world.registry.connect();
+    let instance = NodePath::parse("/slots/instances/10.0.0.1@-@1").unwrap();
+    session.commit(Txn::new().create(instance, "RUST", Lifetime::Ephemeral)).await.unwrap();
+    session
+}
+
+#[tokio::test]
+async fn runs_of_an_item_in_all_slots_are_listed() {
+    let world = World::new();
+    let _holder = with_two_runs(&world).await;
+    let shown = world.ejob(&["job", "slots"]).await.done();
+    let rows: Vec<Vec<&str>> = shown
+        .lines()
+        .map(|line| line.split_whitespace().take(2).collect())
+        .filter(|row: &Vec<&str>| row.last() == Some(&"RUNNING"))
+        .collect();
+    assert_eq!(rows, [["0", "RUNNING"], ["0.1", "RUNNING"]], "{shown}");
+    assert!(
+        shown.lines().any(|line| line.starts_with("0.1") && line.contains("3 of 4")),
+        "{shown}"
+    );
+    let json = world.ejob(&["job", "slots", "--json"]).await.json();
+    let slots: Vec<_> = [0, 1].map(|n| json["items"][n].get("slot").cloned()).into();
+    assert_eq!(slots, [None, Some(1.into())], "{json}");
+    assert_eq!(json["items"][1]["item"], 0, "{json}");
+    let why = world.ejob(&["why", "slots", "--item", "0"]).await.out;
+    assert!(why.contains("2 runs of the item are unfinished, as many as overlap allows"), "{why}");
+}
+
+#[tokio::test]
+async fn cancellation_names_the_slots_of_the_runs() {
+    let world = World::new();
+    let _holder = with_two_runs(&world).await;
+    let of_item = world.ejob(&["cancel", "slots", "--items", "0", "--dry-run"]).await.done();
+    assert!(of_item.contains("item 0: ") && of_item.contains("item 0.1: "), "{of_item}");
+    let fire = ["cancel", "slots", "--fire", "2024-02-29T12:00:10Z"];
+    let of_fire = world.ejob(&signed(&fire)).await.done();
+    assert!(of_fire.contains("item 0.1: ") && !of_fire.contains("item 0: "), "{of_fire}");
+    assert!(world.stored("/slots/ledger/0.1").unwrap().contains("cancel"));
+    assert!(!world.stored("/slots/ledger/0").unwrap().contains("cancel"));
 }

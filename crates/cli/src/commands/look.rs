@@ -62,7 +62,7 @@ fn job_page(job: &JobSnapshot) -> Page {
     let missed = next.zip(need).map(|(next, need)| format!("{next}, missed unless {need} before"));
     let delay = config.filter(|_| next.is_none()).and_then(operations::delay_description);
     let exclusion = config.and_then(|config| operations::exclusion_at(config, Timestamp::now()));
-    let (items, instances) = (operations::item_briefs(job), instance_briefs(job));
+    let (items, instances) = (operations::slot_briefs(job), instance_briefs(job));
     let servers: Vec<_> = job.view().servers().collect();
     let text = |text: Option<String>| text.unwrap_or_default();
     let mut shown = pairs([
@@ -137,7 +137,7 @@ fn requests(job: &JobSnapshot, items: &[ItemBrief]) -> String {
     list(unread.chain(waiting))
 }
 
-/// Draws the items; the present run and the last run have separate columns.
+/// Draws the items, each with its further slots that have a run; the present run and the last run have separate columns.
 fn item_table(items: &[ItemBrief]) -> Table {
     let row = |item: &ItemBrief| {
         let moves = item.moves_to.as_ref().map(|to| format!(", moves to {to}"));
@@ -146,7 +146,7 @@ fn item_table(items: &[ItemBrief]) -> Table {
         let (began, present_fire, last_fire) =
             if item.running { (began, fire, None) } else { (None, None, fire) };
         vec![
-            item.item.to_string(),
+            item.name(),
             state,
             or_dash(item.instance_id.as_ref()),
             or_dash(item.runs_on.as_ref()),
@@ -176,7 +176,7 @@ fn progress_table(items: &[ItemBrief]) -> Text {
     let row = |item: &ItemBrief| {
         let progress = item.progress.as_ref()?;
         let at = moment(progress.at_ms);
-        Some(vec![item.item.to_string(), progress.numbers(), at, progress.message.clone()])
+        Some(vec![item.name(), progress.numbers(), at, progress.message.clone()])
     };
     let rows: Vec<_> = items.iter().filter_map(row).collect();
     let mut text = Text::default();
@@ -195,7 +195,7 @@ fn progress_table(items: &[ItemBrief]) -> Text {
 
 /// Draws the reasons of the last failures; empty if there are none.
 fn failure_table(items: &[ItemBrief]) -> Text {
-    let row = |item: &ItemBrief| Some(vec![item.item.to_string(), item.failure.clone()?]);
+    let row = |item: &ItemBrief| Some(vec![item.name(), item.failure.clone()?]);
     let rows: Vec<_> = items.iter().filter_map(row).collect();
     let mut text = Text::default();
     if !rows.is_empty() {
@@ -210,6 +210,7 @@ fn item_state(item: &ItemBrief) -> &'static str {
         (ItemState::Disabled, true, _) => "DISABLED, runs",
         (ItemState::Disabled, false, _) => "DISABLED",
         (ItemState::Running, ..) if item.failover => "RUNNING (failover)",
+        (ItemState::Running, false, _) => "RUNNING (other slots)",
         (ItemState::Running, ..) => "RUNNING",
         (_, _, true) => "ORPHANED",
         (ItemState::Unowned, ..) => "UNOWNED",

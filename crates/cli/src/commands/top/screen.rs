@@ -1,7 +1,8 @@
 //! The drawing of the view. Pure: from a state and what the read model shows to cells.
 
+use coordination::Slot;
 use operations::{
-    Attention, ItemBrief, JobLine, JobSnapshot, RunningItem, item_brief, lateness_ms,
+    Attention, ItemBrief, JobLine, JobSnapshot, RunningItem, item_brief, lateness_ms, slots_shown,
 };
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -143,7 +144,7 @@ fn run_row(run: &RunningItem, now_ms: i64) -> Row<'static> {
         run.since_ms.map(|since| span(now_ms.saturating_sub(since).max(0).unsigned_abs().into()));
     let cells = [
         run.job.to_string(),
-        run.item.item.to_string(),
+        run.item.name(),
         or_dash(run.item.runs_on.as_ref()),
         or_dash(age),
         or_dash(run.item.source),
@@ -163,8 +164,8 @@ fn draw_items(
         return;
     };
     let [title, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
-    let items = job.items();
-    let text = format!("{name}: {} items", items.len());
+    let slots = rows_of(job);
+    let text = format!("{name}: {} items", job.items().len());
     frame.render_widget(Line::styled(text, Modifier::BOLD), title);
     let widths = [
         Constraint::Length(7),
@@ -174,9 +175,14 @@ fn draw_items(
         Constraint::Fill(1),
     ];
     let headings = ["ITEM", "STATE", "OWNER", "LAST RUN", "PROGRESS OR FAILURE"];
-    let row = |item: &sharding::ShardingItem| item_row(&item_brief(job, *item));
-    let selected = state.item().min(items.len().saturating_sub(1));
-    draw_table(frame, body, &headings, &widths, &items, Some(selected), row);
+    let row = |slot: &Slot| item_row(&item_brief(job, slot.key()));
+    let selected = state.item().min(slots.len().saturating_sub(1));
+    draw_table(frame, body, &headings, &widths, &slots, Some(selected), row);
+}
+
+/// Returns the rows of the items of a job: each item, and its further slots that have a run.
+pub(super) fn rows_of(job: &JobSnapshot) -> Vec<Slot> {
+    job.items().into_iter().flat_map(|item| slots_shown(job, item)).collect()
 }
 
 fn item_row(item: &ItemBrief) -> Row<'static> {
@@ -184,7 +190,7 @@ fn item_row(item: &ItemBrief) -> Row<'static> {
     let state = state.and_then(|state| state.as_str().map(str::to_owned));
     let progress = item.progress.as_ref().filter(|_| item.running).map(ToString::to_string);
     let cells = [
-        item.item.to_string(),
+        item.name(),
         or_dash(state),
         or_dash(item.instance_id.as_ref()),
         or_dash(item.outcome),

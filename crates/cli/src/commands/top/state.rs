@@ -7,6 +7,7 @@ use operations::JobLine;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::Shot;
+use super::screen::rows_of;
 use crate::commands::list::state_text;
 
 /// Maximum length of the filter, in characters.
@@ -207,7 +208,7 @@ impl State {
             position.saturating_add_signed(lines).min(n.saturating_sub(1))
         };
         if let Some(opened) = &mut self.opened {
-            let n = shot.job.as_ref().map_or(0, |job| job.items().len());
+            let n = shot.job.as_ref().map_or(0, |job| rows_of(job).len());
             opened.item = within(opened.item, n);
             return;
         }

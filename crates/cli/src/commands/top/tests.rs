@@ -247,3 +247,26 @@ fn key_on_a_paused_view_shows_no_later_state_of_the_opened_job() {
     shot.show_opened(&state, |_| Some(Arc::new(snapshot(5))));
     assert_eq!(items(&shot), None);
 }
+
+#[test]
+fn runs_in_further_slots_have_rows_of_their_own() {
+    let run = r#""holder":"10.0.0.1@-@7","fire":2,"source":"NORMAL","token":1,"began":940000"#;
+    let record = |slot: &str| {
+        node(&format!("/orders/ledger/{slot}"), format!(r#"{{"v":1,"state":"running",{run}}}"#))
+    };
+    let nodes = snapshot(3).nodes().chain([record("1.1"), record("1.2")]).collect();
+    let job = Arc::new(JobSnapshot::of_nodes(&name("orders"), nodes));
+    let (mut state, mut shot) = (State::new(false), shot());
+    shot.running[0].item = operations::slot_briefs(&job).remove(2);
+    let text = screen(&state, &shot, (80, 24)).join("\n");
+    assert!(text.contains("1.1"), "the list of runs: {text}");
+    press(&mut state, &shot, KeyCode::Enter);
+    shot.job = Some(job);
+    shot.opened = state.opened().cloned();
+    for _ in 0..9 {
+        press(&mut state, &shot, KeyCode::Down);
+    }
+    assert_eq!(state.item(), 4, "the last of three items and two further slots");
+    let text = screen(&state, &shot, (80, 24)).join("\n");
+    assert!(text.contains("3 items") && text.contains("1.2"), "{text}");
+}
