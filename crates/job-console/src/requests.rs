@@ -36,7 +36,8 @@ impl<'a> Asked<'a> {
         let targets = AuditTargets::of(&record.target);
         let unread = job.view().requests().find(|(id, _)| *id == record.id);
         let unread = unread.map(|(_, items)| items);
-        let asked = items.iter().filter(|item| targets.has_item(item.item));
+        // A requested run has the first slot of its item.
+        let asked = items.iter().filter(|it| it.slot == 0 && targets.has_item(it.item));
         let asked = asked.map(|item| (progress(unread, record.at_ms, item), item));
         let mut items: Vec<_> = asked.collect();
         items.sort_by_key(|(progress, item)| (*progress, item.item));

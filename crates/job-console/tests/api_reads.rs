@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::support::{BASE, DEADLINE, Got, Site, within};
+use crate::support::{BASE, DEADLINE, Got, Site, create_parallel, within};
 
 /// Paths of all reads from the read model, for the populated site.
 pub(crate) const READS: [&str; 37] = [
@@ -353,4 +353,39 @@ async fn history_is_read_in_pages() {
     site.get(&format!("{fires}?outcome=bad")).await.problem(400, "invalid-request");
     site.get(&format!("{fires}?cursor=InhhIg")).await.problem(400, "invalid-request");
     history.close(DEADLINE).await.unwrap();
+}
+
+#[tokio::test]
+async fn runs_of_an_item_in_all_slots_have_rows() {
+    let site = Site::empty().await;
+    let _holder = create_parallel(&site.registry, "slots").await;
+    let path = format!("{BASE}/jobs/slots/items");
+    let items = site.until(&path, |got| got.body["rows"].as_array().map(Vec::len) == Some(2)).await;
+    let slot = |row: &Value| (row["item"].as_u64(), row.get("slot").and_then(Value::as_u64));
+    let expected = [(Some(0), None), (Some(0), Some(1))];
+    assert_eq!(items.rows().iter().map(slot).collect::<Vec<_>>(), expected);
+    let first = site.get(&format!("{path}?limit=1")).await.ok();
+    let next = first.body["next"].as_str().unwrap();
+    let second = site.get(&format!("{path}?limit=1&cursor={next}")).await.ok();
+    assert_eq!(slot(&second.rows()[0]), (Some(0), Some(1)));
+
+    let path = format!("{BASE}/running");
+    let all = site.get(&path).await.ok();
+    let slots: Vec<_> = all.rows().iter().map(|row| slot(&row["item"])).collect();
+    assert_eq!(slots, expected);
+    let first = site.get(&format!("{path}?limit=1")).await.ok();
+    let next = first.body["next"].as_str().unwrap();
+    let second = site.get(&format!("{path}?limit=1&cursor={next}")).await.ok();
+    assert_eq!(slot(&second.rows()[0]["item"]), (Some(0), Some(1)));
+
+    let document = site.get("/api/v1/openapi.json").await.ok().body;
+    let brief = &document["components"]["schemas"]["ItemBrief"];
+    assert!(brief["properties"]["slot"].is_object(), "{brief}");
+    assert!(!brief["required"].as_array().unwrap().contains(&"slot".into()), "{brief}");
+
+    let body = r#"{"items":[0],"reason":"too slow"}"#;
+    let cancelled = site.post(&format!("{BASE}/jobs/slots/cancel"), body).await.ok();
+    let done = cancelled.body["report"]["done"].as_array().unwrap();
+    let targets: Vec<_> = done.iter().map(|entry| entry["target"].as_str().unwrap()).collect();
+    assert_eq!(targets, ["item 0", "item 0.1"]);
 }

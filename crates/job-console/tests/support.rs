@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::connect_info::MockConnectInfo;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
-use coordination::{Dialect, JavaSettings, JobConfig, JobName, encode_config};
+use coordination::{Dialect, JavaSettings, JobConfig, JobName, Overlap, encode_config};
 use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use job_console::Console;
@@ -445,6 +445,37 @@ pub(crate) async fn create_late(registry: &MemoryRegistry, job: &str, items: u32
         let life = if is_instance { Lifetime::Ephemeral } else { Lifetime::Persistent };
         let txn = Txn::new().create(NodePath::parse(&path).unwrap(), data, life);
         assert!(center.commit(txn).await.unwrap().is_committed(), "{path}");
+    }
+    center
+}
+
+/// Creates a job whose only item has unfinished runs in slots 0 and 1. Their holder lives as long
+/// as the returned client.
+pub(crate) async fn create_parallel(registry: &MemoryRegistry, job: &str) -> MemoryCenter {
+    let mut config = JobConfig::new(JobName::new(job).unwrap(), 1);
+    config.cron = Some("0 0 3 * * ?".to_owned());
+    config.overlap = Some(Overlap::Parallel(2));
+    config.java = JavaSettings::of(Dialect::V3);
+    let instance = "jobInstanceId: 10.0.0.9@-@7\nserverIp: 10.0.0.9\n# RUST\n";
+    let run = |fire: i64| {
+        let run = format!(r#""holder":"10.0.0.9@-@7","fire":{fire},"source":"NORMAL","token":7"#);
+        format!(r#"{{"v":1,"state":"running",{run},"last":{fire},"began":{fire},"config":0}}"#)
+    };
+    let nodes = [
+        ("config", &*encode_config(&config)),
+        ("instances/10.0.0.9@-@7", instance),
+        ("servers/10.0.0.9", "ENABLED"),
+        ("sharding/0/instance", "10.0.0.9@-@7"),
+        ("ledger/0", &run(1_709_208_000_000)),
+        ("ledger/0.1", &run(1_709_294_400_000)),
+    ];
+    let center = registry.connect();
+    for (path, data) in nodes {
+        let is_instance = path.starts_with("instances/");
+        let life = if is_instance { Lifetime::Ephemeral } else { Lifetime::Persistent };
+        let path = NodePath::parse(&format!("/{job}/{path}")).unwrap();
+        let txn = Txn::new().create(path, data.to_owned(), life);
+        assert!(center.commit(txn).await.unwrap().is_committed(), "{data}");
     }
     center
 }

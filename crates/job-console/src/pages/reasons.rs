@@ -224,6 +224,10 @@ fn chinese(why: &WhyNot) -> Option<String> {
         WhyNot::Runs { holder, .. } => {
             format!("{} 正在运行该分片", holder.as_deref().unwrap_or("某实例"))
         }
+        WhyNot::RunsInAllSlots { limit, runs } => {
+            let (n, list) = (runs.len(), runs.join("，"));
+            format!("该分片有 {n} 个未完成的运行，overlap 最多允许 {limit} 个：{list}")
+        }
         WhyNot::WaitsForPlace { holder, limit, waiting, .. } => {
             format!(
                 "{waiting} 个运行在 {holder} 的进程中等待名额：该进程的所有作业最多同时运行 {limit} 个"

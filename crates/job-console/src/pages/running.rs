@@ -59,14 +59,14 @@ fn is_late(cx: &Cx<'_>, run: &RunningItem) -> bool {
 
 fn row(cx: &Cx<'_>, run: &RunningItem) -> (String, Markup) {
     let (lang, name, item) = (cx.lang(), run.job.as_str(), &run.item);
-    let id = format!("r-{}-{}", encoded(name), item.item);
+    let id = format!("r-{}-{}", encoded(name), item.name());
     let is_late = is_late(cx, run);
     let began = moment(run.since_ms);
     let zone = cx.summary.list.get(name).and_then(|line| line.time_zone.as_deref());
     let row = html! {
         tr id=(id) .hot[is_late] {
             th scope="row" { a href=(cx.job(name)) { (name) } }
-            td.num { a href={ (cx.job(name)) "?item=" (item.item) } { (item.item) } }
+            td.num { a href={ (cx.job(name)) "?item=" (item.item) } { (item.name()) } }
             td { @match &item.runs_on { Some(id) => { (instance(cx, id)) }, None => { "–" } } }
             td {
                 @if is_late { (pill("wait", &lang.late())) } @else { (pill("run", &lang.running())) }

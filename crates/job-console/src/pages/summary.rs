@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use operations::{
-    DueFire, JobLine, JobList, JobSnapshot, JobState, item_briefs, late_fires, lateness_ms,
+    DueFire, JobLine, JobList, JobSnapshot, JobState, late_fires, lateness_ms, slot_briefs,
 };
 
 use crate::findings::Found;
@@ -78,7 +78,7 @@ fn known(job: &JobSnapshot, status: JobState) -> Option<Timestamp> {
     };
     match status {
         JobState::Failing => {
-            let ends = item_briefs(job).into_iter().filter(|item| item.failing);
+            let ends = slot_briefs(job).into_iter().filter(|item| item.failing);
             ends.filter_map(|item| moment(item.ended_ms)).min()
         }
         JobState::Paused => changed_by(&["pause"]),

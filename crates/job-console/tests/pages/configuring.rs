@@ -238,6 +238,18 @@ async fn fields_with_few_values_are_chosen_and_a_queue_has_its_length() {
     let form = world.get(EDIT).await.text;
     assert!(form.contains("<option value=\"queue\" selected>"), "{form}");
     assert!(form.contains("max=\"100\" value=\"7\""), "{form}");
+
+    let changes = [("step", "preview"), ("overlap", "parallel"), ("overlap.queue", "3")];
+    let preview = world.post(EDIT, &form_of(&form, &changes)).await.text;
+    let write = form_of(&preview, &[("step", "write"), ("why", "runs are long")]);
+    world.post(EDIT, &write).await;
+    world.until(&TAB[1..], |page| page.contains("<code>parallel 3</code>")).await;
+    let form = world.get(EDIT).await.text;
+    assert!(form.contains("<option value=\"parallel\" selected>"), "{form}");
+    assert!(form.contains("max=\"100\" value=\"3\""), "{form}");
+    assert!(form.contains("beside the unfinished runs"), "{form}");
+    let zh = world.get(&format!("{EDIT}?lang=zh")).await.text;
+    assert!(zh.contains("与未完成的运行并行"), "{zh}");
 }
 
 #[tokio::test]

@@ -3,7 +3,9 @@
 use coordination::{JobConfig, JobName, Layout, NodeKind, encode_config};
 use reg_center::{Lifetime, RegistryCenter as _, Txn};
 
+use super::markup::faults;
 use super::world::World;
+use crate::support::create_parallel;
 
 /// Creates jobs without instances.
 pub(super) async fn create(world: &World, jobs: u32) {
@@ -133,4 +135,22 @@ async fn empty_lists_say_how_they_are_filled() {
     ] {
         assert!(world.get(path).await.text.contains(expected), "{path}");
     }
+}
+
+#[tokio::test]
+async fn runs_of_an_item_in_all_slots_are_listed() {
+    let world = World::empty().await;
+    let _holder = create_parallel(&world.registry, "slots").await;
+    let page = "n/orders/jobs/slots";
+    world.until(page, |page| page.contains("id=\"i-0.1\"")).await;
+    let text = world.get(&format!("/{page}?item=0")).await.text;
+    assert_eq!(faults(&text), [""; 0]);
+    assert!(text.contains("jobs/slots?item=0\">0.1</a>"), "{text}");
+    assert!(text.contains("<h3>0</h3>") && text.contains("<h3>0.1</h3>"), "{text}");
+    let why = "2 runs of the item are unfinished, as many as overlap allows: 0 on 10.0.0.9@-@7";
+    assert!(text.contains(why), "{text}");
+    assert!(text.contains("jobs/slots/act/cancel?item=0"), "{text}");
+    let text = world.get("/n/orders/running").await.text;
+    assert_eq!(faults(&text), [""; 0]);
+    assert!(text.contains("id=\"r-slots-0\"") && text.contains("id=\"r-slots-0.1\""), "{text}");
 }

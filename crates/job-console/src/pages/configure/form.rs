@@ -6,7 +6,7 @@ use operations::FieldChange;
 use sharding::StrategyRegistry;
 
 use super::preview::differences;
-use super::typed::{OVERLAP, QUEUE, QUEUE_WORD, Typed, Value, WAS};
+use super::typed::{OVERLAP, PARALLEL_WORD, QUEUE, QUEUE_WORD, Typed, Value, WAS};
 use crate::pages::cx::Cx;
 use crate::pages::request::Fault;
 
@@ -47,16 +47,18 @@ fn options(cx: &Cx<'_>, name: &str) -> Option<Vec<(&'static str, String)>> {
             ("", lang.overlap_none()),
             ("cancel", lang.overlap_cancel()),
             (QUEUE_WORD, lang.overlap_queue()),
+            (PARALLEL_WORD, lang.overlap_parallel()),
         ],
         "repeated_hour" => vec![("", lang.repeated_later()), ("both", lang.repeated_both())],
         _ => return None,
     })
 }
 
-/// Returns the option of a value, and the length of a queue.
+/// Returns the option of a value, and its number.
 fn parts(value: &str) -> (&str, &str) {
-    match value.strip_prefix(QUEUE_WORD) {
-        Some(length) => (QUEUE_WORD, length.trim()),
+    let numbered = |word| Some((word, value.strip_prefix(word)?.trim()));
+    match numbered(QUEUE_WORD).or_else(|| numbered(PARALLEL_WORD)) {
+        Some(parts) => parts,
         None => (value, ""),
     }
 }
@@ -172,7 +174,7 @@ fn control(cx: &Cx<'_>, value: &Value, fault: Option<&Fault>) -> Markup {
                     @if !is_known { option value=(value.value) selected { (value.value) } }
                 }
                 @if name == OVERLAP {
-                    label for="c-overlap-queue" { (cx.lang().queue_length()) }
+                    label for="c-overlap-queue" { (cx.lang().overlap_number()) }
                     input #c-overlap-queue name=(QUEUE) type="number" min="1" max=(MAX_QUEUED_FIRES)
                         value=(length) autocomplete="off";
                 }

@@ -10,12 +10,14 @@ use crate::problem::{Answer, Problem};
 /// Prefix of the names of the values from which a form was made.
 pub(super) const WAS: &str = "was.";
 
-/// Field whose value the form has in two controls: the policy, and the length of the queue.
+/// Field whose value the form has in two controls: the policy, and its number.
 pub(super) const OVERLAP: &str = "overlap";
-/// Name of the control with the length of the queue.
+/// Name of the control with the number: queued fires, or runs at the same time.
 pub(super) const QUEUE: &str = "overlap.queue";
-/// Policy that needs a length.
+/// Policy that needs the number of queued fires.
 pub(super) const QUEUE_WORD: &str = "queue";
+/// Policy that needs the number of runs at the same time.
+pub(super) const PARALLEL_WORD: &str = "parallel";
 
 /// Values of a form for a configuration.
 #[derive(Clone, Debug)]
@@ -61,9 +63,9 @@ impl Typed {
             // A browser does not send an empty check box.
             let absent = if config_field.is_flag() { "false" } else { &*was };
             let mut value = lines(field(form, name).unwrap_or(absent));
-            if name == OVERLAP && value == QUEUE_WORD {
-                let length = field(form, QUEUE).unwrap_or_default().trim();
-                value = format!("{QUEUE_WORD} {length}");
+            if name == OVERLAP && [QUEUE_WORD, PARALLEL_WORD].contains(&&*value) {
+                let number = field(form, QUEUE).unwrap_or_default().trim();
+                value = format!("{value} {number}");
             }
             Ok(Value { field: config_field, was, value })
         });
@@ -183,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn queue_has_its_length_from_a_control_of_its_own() {
+    fn overlap_has_its_number_from_a_control_of_its_own() {
         let typed = Typed::of(&config(), Revision(7));
         for (length, valid) in [("10", true), ("", false), ("0", false), ("101", false)] {
             let mut fields = form(&typed, &[(OVERLAP, QUEUE_WORD)]);
@@ -192,6 +194,15 @@ mod tests {
             assert_eq!(faults.is_empty(), valid, "{length}");
             let expected = if valid { Overlap::parse("queue 10") } else { None };
             assert_eq!(wanted.overlap, expected, "{length}");
+        }
+        for (number, valid) in [("2", true), ("16", true), ("1", false), ("17", false)] {
+            let mut fields = form(&typed, &[(OVERLAP, PARALLEL_WORD)]);
+            fields.push((QUEUE.to_owned(), number.to_owned()));
+            let (wanted, faults) = Typed::read(&fields).unwrap().applied_to(&config());
+            let named: Vec<_> = faults.iter().map(|fault| fault.field).collect();
+            assert_eq!(named, if valid { vec![] } else { vec!["overlap"] }, "{number}");
+            let expected = Overlap::parse(&format!("parallel {number}")).filter(|_| valid);
+            assert_eq!(wanted.overlap, expected, "{number}");
         }
         // The page with the differences sends the whole value again.
         let fields = form(&typed, &[(OVERLAP, "queue 7")]);

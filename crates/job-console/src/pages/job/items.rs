@@ -26,9 +26,10 @@ const LATE: &str = "late";
 const FAILING: &str = "failing";
 const RUNNING: &str = "running";
 
-/// Returns the number of items, and the numbers of those in some states, each a link to these.
+/// Returns the number of items, and the numbers of slots in some states, each a link to these.
 pub(super) fn sum(cx: &Cx<'_>, items: &[ItemBrief], late: Option<&Late>) -> Markup {
     let lang = cx.lang();
+    let n = items.iter().filter(|item| item.slot == 0).count();
     let running = items.iter().filter(|item| item.running).count();
     let failing = items.iter().filter(|item| item.failing).count();
     let late = late.map_or(0, |late| late.items.len());
@@ -40,7 +41,7 @@ pub(super) fn sum(cx: &Cx<'_>, items: &[ItemBrief], late: Option<&Late>) -> Mark
     let chosen = cx.address.value("show");
     html! {
         span.dim {
-            (lang.n_items(items.len()))
+            (lang.n_items(n))
             @for (word, n, text) in &states {
                 @if *n > 0 {
                     " · " a href=(cx.with(&[("show", word), ("page", "")]))
@@ -54,7 +55,7 @@ pub(super) fn sum(cx: &Cx<'_>, items: &[ItemBrief], late: Option<&Late>) -> Mark
     }
 }
 
-/// Returns the items that the address selects, as a table, or as cells if the job has many.
+/// Returns the items that the address selects, with their further slots that have a run, as a table, or as cells if the job has many.
 pub(super) fn grid(
     cx: &Cx<'_>,
     (job, line): (&JobSnapshot, &JobLine),
@@ -125,11 +126,10 @@ fn row(
     median: Option<SignedDuration>,
 ) -> (String, Markup) {
     let lang = cx.lang();
-    let id = format!("i-{}", item.item);
-    let number = item.item.to_string();
+    let (id, number) = (format!("i-{}", item.name()), item.item.to_string());
     let row = html! {
         tr id=(id) .hot[is_late] {
-            th scope="row" { a href=(cx.with(&[("item", &number)])) { (number) } }
+            th scope="row" { a href=(cx.with(&[("item", &number)])) { (item.name()) } }
             @if let Some(parameter) = parameter { td { (parameter.unwrap_or("–")) } }
             td {
                 @match &item.instance_id { Some(id) => { (instance(cx, id)) }, None => { "–" } }
@@ -191,10 +191,9 @@ fn length(cx: &Cx<'_>, item: &ItemBrief, is_late: bool, median: Option<SignedDur
 fn cells(cx: &Cx<'_>, items: &[&ItemBrief], late: &BTreeSet<u32>) -> Markup {
     let cell = |item: &&ItemBrief| {
         let (class, word) = item_state(cx, item);
-        let id = format!("i-{}", item.item);
-        let number = item.item.to_string();
+        let (id, number, name) = (format!("i-{}", item.name()), item.item.to_string(), item.name());
         let owner = item.runs_on.as_deref().or(item.instance_id.as_deref()).unwrap_or("–");
-        let title = format!("{number} · {word} · {owner}");
+        let title = format!("{name} · {word} · {owner}");
         let is_late = late.contains(&item.item);
         // One element each, so that a browser changes a thousand of them in a few milliseconds.
         let markup = html! {
@@ -225,17 +224,15 @@ fn cells(cx: &Cx<'_>, items: &[&ItemBrief], late: &BTreeSet<u32>) -> Markup {
 pub(super) fn one_item(
     cx: &Cx<'_>,
     (job, line): (&JobSnapshot, &JobLine),
-    item: &ItemBrief,
+    slots: &[&ItemBrief],
     late: Option<&Late>,
 ) -> Markup {
+    let Some(item) = slots.first() else { return html! {} };
     let (lang, name) = (cx.lang(), line.job_name.as_str());
     let is_late = late.is_some_and(|late| late.items.contains(&item.item));
     let (group, number) = (cx.group_of(job), ShardingItem::new(item.item));
     let reasons = why_item_not_running_in(job, group.as_deref(), number, cx.now);
     let zone = line.time_zone.as_deref();
-    let time = |ms: Option<i64>| {
-        html! { @match moment(ms) { Some(at) => { (cx.when(at, zone)) }, None => { "–" } } }
-    };
     let query = format!("?item={}", item.item);
     let act = |permission, word: &str| act(cx, "item", permission, name, (word, &query));
     html! {
@@ -245,28 +242,43 @@ pub(super) fn one_item(
                 (state(cx, item, is_late))
                 span.grow {}
                 (act(Permission::Run, "run"))
-                @if item.running || item.orphaned { (act(Permission::Cancel, "cancel")) }
+                @if slots.iter().any(|slot| slot.running || slot.orphaned) { (act(Permission::Cancel, "cancel")) }
                 (act(Permission::Disable, "disable"))
                 (act(Permission::Disable, "enable"))
                 a.button href=(cx.with(&[("item", "")])) { (lang.close()) }
             }
             ul { @for why in &reasons { li { (reasons::reason(cx, zone, why)) } } }
-            dl.facts {
-                dt { (lang.owner()) } dd { (item.instance_id.as_deref().unwrap_or("–")) }
-                dt { (lang.token()) } dd { (item.token.unwrap_or_default()) }
-                dt { (lang.fire()) } dd { (time(item.fire_ms)) }
-                @if let Some(fire) = moment(item.fire_ms).filter(|_| cx.source.is_some_and(|of| of.history.is_some())) {
-                    dt { (lang.output()) }
-                    dd { a href={ (cx.job(name)) "/runs?fire=" (encoded(&fire.to_string())) "&output=" (item.item) } { (lang.show_output()) } }
-                }
-                dt { (lang.started()) } dd { (time(item.began_ms)) }
-                dt { (lang.ended()) } dd { (time(item.ended_ms)) }
-                @if let Some(reported) = &item.progress {
-                    dt { (lang.progress()) }
-                    dd { (progress(reported)) " " span.dim { (time(Some(reported.at_ms))) } }
-                }
-                @if let Some(failure) = &item.failure { dt { (lang.failure()) } dd { (lang.failure_of_item(item, failure)) } }
+            @for slot in slots {
+                @if slots.len() > 1 { h3 { (slot.name()) } }
+                (facts(cx, line, slot))
             }
+        }
+    }
+}
+
+/// Returns the facts about the run of a slot.
+fn facts(cx: &Cx<'_>, line: &JobLine, item: &ItemBrief) -> Markup {
+    let (lang, name) = (cx.lang(), line.job_name.as_str());
+    let zone = line.time_zone.as_deref();
+    let time = |ms: Option<i64>| {
+        html! { @match moment(ms) { Some(at) => { (cx.when(at, zone)) }, None => { "–" } } }
+    };
+    html! {
+        dl.facts {
+            dt { (lang.owner()) } dd { (item.instance_id.as_deref().unwrap_or("–")) }
+            dt { (lang.token()) } dd { (item.token.unwrap_or_default()) }
+            dt { (lang.fire()) } dd { (time(item.fire_ms)) }
+            @if let Some(fire) = moment(item.fire_ms).filter(|_| cx.source.is_some_and(|of| of.history.is_some())) {
+                dt { (lang.output()) }
+                dd { a href={ (cx.job(name)) "/runs?fire=" (encoded(&fire.to_string())) "&output=" (item.item) } { (lang.show_output()) } }
+            }
+            dt { (lang.started()) } dd { (time(item.began_ms)) }
+            dt { (lang.ended()) } dd { (time(item.ended_ms)) }
+            @if let Some(reported) = &item.progress {
+                dt { (lang.progress()) }
+                dd { (progress(reported)) " " span.dim { (time(Some(reported.at_ms))) } }
+            }
+            @if let Some(failure) = &item.failure { dt { (lang.failure()) } dd { (lang.failure_of_item(item, failure)) } }
         }
     }
 }

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use job_history::FireRecord;
 use maud::{Markup, html};
 use operations::{
-    Attention, ItemBrief, JobLine, JobSnapshot, WhyNot, delay_description, fire_need, item_briefs,
+    Attention, ItemBrief, JobLine, JobSnapshot, WhyNot, delay_description, fire_need, slot_briefs,
     why_not_running_in,
 };
 
@@ -23,8 +23,9 @@ use crate::pages::widgets::{act, between, history_fault, instance, translated};
 
 pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -> Markup {
     let lang = cx.lang();
-    let items = item_briefs(job);
-    let chosen = cx.address.number("item").and_then(|item| items.get(item));
+    let items = slot_briefs(job);
+    let chosen = cx.address.number("item");
+    let chosen: Vec<_> = items.iter().filter(|it| Some(it.item as usize) == chosen).collect();
     let fires = if let Past::Fires(fires) = past { fires.rows.as_slice() } else { &[] };
     let median = median(fires);
     let late = late(line, job, cx.now);
@@ -34,7 +35,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
         (cx.live("why", &why(cx, (job, line), late, median)))
         (cx.live("since-change", &failing_since::note(cx, job, line, past)))
         (cx.live("violated", &violated(cx, line)))
-        @if let Some(item) = chosen { (cx.live("item", &one_item(cx, (job, line), item, late))) }
+        @if !chosen.is_empty() { (cx.live("item", &one_item(cx, (job, line), &chosen, late))) }
         div.cols {
             section.card aria-labelledby="items-title" {
                 h2 #items-title { (lang.items()) " " (cx.live_inline("items-sum", &sum(cx, &items, late))) }
@@ -197,8 +198,9 @@ fn conditions(
     let lang = cx.lang();
     let view = job.view();
     let leader = view.leader().filter(|leader| view.is_registered(leader));
-    let unowned = items.iter().filter(|item| item.instance_id.is_none()).count();
-    let pending = items.iter().filter(|item| item.moves_to.is_some()).count();
+    let first_slots = || items.iter().filter(|item| item.slot == 0);
+    let unowned = first_slots().filter(|item| item.instance_id.is_none()).count();
+    let pending = first_slots().filter(|item| item.moves_to.is_some()).count();
     let orphaned = items.iter().filter(|item| item.orphaned).count();
     let class = |is_met| if is_met { "ok" } else { "warn" };
     html! {

@@ -242,6 +242,14 @@ impl Lang {
                 }
                 Lang::Chinese => format!("分片运行期间的触发排队，各自运行一次，最多 {max} 次"),
             },
+            (true, None, Some(Overlap::Parallel(max))) => match self {
+                Lang::English => {
+                    format!("fires run beside unfinished runs of their item, at most {max} at once")
+                }
+                Lang::Chinese => {
+                    format!("触发与同一分片未完成的运行并行，最多同时运行 {max} 个")
+                }
+            },
             (true, None, Some(_)) => self.pick(
                 "fires cancel the scheduled run that they meet, and run once afterwards",
                 "触发会取消它遇到的定时运行，并在其结束后补跑一次",
