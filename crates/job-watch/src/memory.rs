@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coordination::{JobConfig, Ledger, Outcome, RunSource, ServerState, server_of};
+use coordination::{JobConfig, Ledger, Outcome, RunSource, ServerState, Slot, server_of};
 use jiff::Timestamp;
 use operations::{JobSnapshot, JobState, job_state};
 use serde::{Deserialize, Serialize};
@@ -51,9 +51,13 @@ pub struct Memory {
     /// process, the records show the successes again.
     #[serde(skip)]
     successes: BTreeMap<u32, Success>,
-    /// Times since which a run is seen whose start no node shows. They are not stored.
+    /// Times since which a run is seen whose start no node shows, by the keys of their slots. They
+    /// are not stored.
     #[serde(skip)]
     running_since: BTreeMap<u32, i64>,
+    /// Last run of each slot whose outcome is counted. They are not stored.
+    #[serde(skip)]
+    counted: BTreeMap<Slot, u64>,
     /// Time since which this process observes the job without a gap.
     #[serde(skip)]
     pub(crate) observed_from: Option<i64>,
@@ -119,6 +123,7 @@ impl Memory {
         let total = config.sharding_total_count;
         self.failing.retain(|item, _| *item < total);
         self.successes.retain(|item, _| *item < total);
+        self.counted.retain(|slot, _| slot.item.index() < total);
     }
 
     fn observe_schedule(&mut self, job: &JobSnapshot, config: &JobConfig, now: i64) {
@@ -138,14 +143,18 @@ impl Memory {
 
     fn observe_item(&mut self, job: &JobSnapshot, item: ShardingItem, now: i64) {
         let index = item.index();
-        if job.is_running(item) && job.run_start(item).is_none() {
-            self.running_since.entry(index).or_insert(now);
-        } else {
-            self.running_since.remove(&index);
+        let running = job.running_slots(item);
+        for slot in job.slots(item) {
+            let key = slot.key();
+            if running.contains(&slot) && job.run_start(key).is_none() {
+                self.running_since.entry(key.index()).or_insert(now);
+            } else {
+                self.running_since.remove(&key.index());
+            }
         }
         let shown = job.view().item(item);
         let Some(record) = shown.ledger.as_ref().map(|ledger| &ledger.value) else { return };
-        self.observe_outcome(index, record, now);
+        self.observe_outcomes(job, item, now);
         if self.is_suspended {
             return;
         }
@@ -160,13 +169,29 @@ impl Memory {
         }
     }
 
-    /// Counts the outcome of the last run that has ended. While the item runs, that is the run
+    /// Counts the outcomes of the last runs of the slots of an item, in the order of their ends.
+    fn observe_outcomes(&mut self, job: &JobSnapshot, item: ShardingItem, now: i64) {
+        let record = |slot: Slot| Some(&job.view().item(slot.key()).ledger.as_ref()?.value);
+        let slots = job.slots(item).into_iter();
+        let mut ends: Vec<_> = slots
+            .filter_map(|slot| record(slot).map(|record| (end_of(record, now), slot, record)))
+            .collect();
+        ends.sort_unstable_by_key(|(ended, slot, _)| (*ended, *slot));
+        let has_slots = ends.len() > 1;
+        for (ended, slot, record) in ends {
+            let token = token_of_end(slot, record);
+            // A row of failures has runs of several slots, so that its last token does not show
+            // which of them are counted.
+            let is_counted = self.counted.insert(slot, token) == Some(token);
+            if !(has_slots && is_counted) {
+                self.observe_outcome(item.index(), record, token, ended);
+            }
+        }
+    }
+
+    /// Counts the outcome of the last run that has ended. While the slot has a run, that is the run
     /// before, whose end the record no longer has.
-    fn observe_outcome(&mut self, item: u32, record: &Ledger, now: i64) {
-        let is_busy = record.is_busy();
-        let token = record.token.0.saturating_sub(u64::from(is_busy));
-        let ended = if is_busy { record.began_ms } else { record.ended_ms };
-        let ended = ended.unwrap_or(now);
+    fn observe_outcome(&mut self, item: u32, record: &Ledger, token: u64, ended: i64) {
         // A takeover has a token of its own, although no run has ended before it.
         let is_takeover = record.run().is_some_and(|run| run.source == RunSource::Failover);
         if is_takeover && (self.failing.contains_key(&item) || self.successes.contains_key(&item)) {
@@ -199,9 +224,10 @@ impl Memory {
         observed.max(self.failing.get(&item).and_then(|failing| failing.success))
     }
 
-    /// Returns the time since which a run was observed whose start no node shows.
-    pub(crate) fn running_since(&self, item: u32) -> Option<i64> {
-        self.running_since.get(&item).copied()
+    /// Returns the time since which a run was observed whose start no node shows, by the key of its
+    /// slot.
+    pub(crate) fn running_since(&self, key: u32) -> Option<i64> {
+        self.running_since.get(&key).copied()
     }
 
     /// Returns the time before which fires of an item are not judged.
@@ -279,6 +305,20 @@ impl Memory {
         }
         stored
     }
+}
+
+/// Returns the end of the last run of a slot that has ended, or a time soon after it.
+fn end_of(record: &Ledger, now: i64) -> i64 {
+    let ended = if record.is_busy() { record.began_ms } else { record.ended_ms };
+    ended.unwrap_or(now)
+}
+
+/// Returns a number that identifies the last run of a slot that has ended, among all runs of the
+/// item. It is the token for the first slot.
+fn token_of_end(slot: Slot, record: &Ledger) -> u64 {
+    let token = record.token.0.saturating_sub(u64::from(record.is_busy()));
+    // Tokens count runs, so that they stay far below this.
+    token | (u64::from(slot.number) << 48)
 }
 
 /// Returns the smaller of two times; a side without a time means that the state does not last.

@@ -1,6 +1,6 @@
 //! The conditions, for the nodes of Rust and Java jobs in both dialects.
 
-use coordination::Dialect;
+use coordination::{Dialect, Overlap};
 use job_watch::{ConditionKind, FailedRuns, HistoryFacts};
 use serde_json::json;
 
@@ -324,6 +324,83 @@ fn failed_runs_of_java_items_are_judged_by_the_history() {
             assert!(found.starts_with(expected), "{case}: {found}, not {expected}");
         }
     }
+}
+
+/// A job with `overlap = parallel 2`, both items fresh.
+fn parallel() -> Job {
+    fresh(Job::rust(Dialect::V2)).config(|config| config.overlap = Some(Overlap::Parallel(2)))
+}
+
+/// The record of a further slot of an item, which is running or has ended.
+fn in_slot(job: Job, slot: &str, (token, fire): (u64, i64), ended: Option<(&str, i64)>) -> Job {
+    let mut record = json!({
+        "v": 1, "token": token, "last": at(fire).as_millisecond(), "config": 0,
+        "began": at(fire).as_millisecond(),
+    });
+    match ended {
+        Some((outcome, ended)) => {
+            record["state"] = "idle".into();
+            record["outcome"] = outcome.into();
+            record["ended"] = at(ended).as_millisecond().into();
+            if outcome != "succeeded" {
+                record["failure"] = "no space".into();
+            }
+        }
+        None => {
+            record["state"] = "running".into();
+            record["holder"] = "10.0.0.1@-@1".into();
+            record["fire"] = at(fire).as_millisecond().into();
+            record["source"] = "NORMAL".into();
+        }
+    }
+    job.slot_record(slot, &record)
+}
+
+#[test]
+fn item_with_a_free_slot_is_late_although_it_runs() {
+    let job = parallel().disabled(1);
+    let one = job.clone().running(0, 2, -600, Some("succeeded"));
+    let both = in_slot(one.clone(), "0.1", (1, -600), None);
+    let rows: [Row<'_>; 2] = [
+        ("a slot is free", one, 120, "violated since 120: item 0"),
+        ("both slots run", both, 120, "ok"),
+    ];
+    check(ConditionKind::LateAfter, "late_after = \"2m\"", &job, &rows);
+}
+
+#[test]
+fn oldest_run_of_an_item_must_not_take_longer() {
+    let job = in_slot(parallel().running(1, 2, 60, None), "1.1", (1, 0), None);
+    let rows: [Row<'_>; 2] = [
+        ("both run", job.clone(), 119, "ok"),
+        (
+            "the run in slot 1 is older",
+            job,
+            120,
+            "violated since 120: item 1.1 runs on 10.0.0.1@-@1 since 2024-02-29T12:00:00Z",
+        ),
+    ];
+    check(ConditionKind::AtMost, "at_most = \"2m\"", &parallel(), &rows);
+}
+
+#[test]
+fn failed_runs_in_all_slots_of_an_item_count_in_a_row() {
+    let job = parallel();
+    let mut watched = Watched::new("failures = 3");
+    let mut state = |job: &Job, at| watched.state(ConditionKind::Failures, Some(job), at);
+    assert_eq!(state(&job, 0), "ok");
+    let once = in_slot(job, "0.1", (1, 0), Some(("failed", 1)));
+    assert_eq!(state(&once, 1), "ok");
+    let twice = once.ended(0, 2, "failed", 10, 11);
+    assert_eq!(state(&twice, 11), "ok");
+    assert_eq!(state(&twice, 12), "ok", "each run counts once");
+    let thrice = in_slot(twice, "0.1", (2, 20), Some(("failed", 21)));
+    let expected = "violated since 1: the last 3 runs of item 0 (owner 10.0.0.1@-@1) failed: \
+                    no space";
+    assert_eq!(state(&thrice, 21), expected);
+    assert_eq!(state(&thrice.clone(), 22), expected);
+    let succeeded = in_slot(thrice, "0.1", (3, 30), Some(("succeeded", 31)));
+    assert_eq!(state(&succeeded, 31), "ok");
 }
 
 /// The history has no success of a Rust instance, so the row of failed runs that it shows may be

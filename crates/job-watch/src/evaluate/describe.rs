@@ -1,5 +1,6 @@
 //! Sentences for violations and missing facts.
 
+use coordination::Slot;
 use jiff::Timestamp;
 use operations::JobSnapshot;
 use sharding::ShardingItem;
@@ -32,9 +33,11 @@ pub(super) fn violation(
             None => format!("{named} has no known success within {period:?}"),
         },
         Condition::AtMost(longest) => {
-            let runner = scene.job.runner(item).map(|id| format!(" on {id}")).unwrap_or_default();
-            let began = scene.began(item).map(moment).unwrap_or_default();
-            format!("item {item} runs{runner} since {began}, longer than {longest:?}")
+            let (slot, began) = scene.oldest_run(item).unwrap_or((Slot::of(item), None));
+            let runner = scene.job.runner(slot.key()).map(|id| format!(" on {id}"));
+            let (runner, began) = (runner.unwrap_or_default(), began.map(moment));
+            let began = began.unwrap_or_default();
+            format!("item {slot} runs{runner} since {began}, longer than {longest:?}")
         }
         Condition::Failures(_) | Condition::Exists | Condition::InstancesAtLeast(_) => named,
     };
@@ -85,7 +88,8 @@ fn reason(job: &JobSnapshot, item: ShardingItem, cause: Option<&str>) -> String 
     if let Some(cause) = cause {
         return format!(": {cause}");
     }
-    let record = job.view().item(item).ledger.as_ref();
+    let slot = job.failing_slot(item).unwrap_or(Slot::of(item));
+    let record = job.view().item(slot.key()).ledger.as_ref();
     let failure = record.and_then(|record| record.value.failure.as_ref());
     failure.map(|failure| format!(": {failure}")).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use coordination::{JobConfig, Ledger};
+use coordination::{JobConfig, Ledger, Slot};
 use jiff::Timestamp;
 use operations::JobSnapshot;
 use sharding::ShardingItem;
@@ -239,11 +239,12 @@ impl<'a> Scene<'a> {
         let from = self.seen.memory.judged_from(item.index()).unwrap_or(self.now);
         if let Some(noted) = record.misfire.filter(|noted| noted.last.0 >= from) {
             // The item was busy at the noted fires, so their run is owed since the end of that.
-            let owed = noted.first.0.max(record.ended_ms.unwrap_or(i64::MIN));
+            let owed = noted.first.0.max(self.last_end(item).unwrap_or(i64::MIN));
             return Some((noted.first.0, owed.saturating_add(allowed)));
         }
         // Fires that met a busy item are no later than the end of its run.
-        let settled = record.last_fire.map(|fire| fire.0).max(record.ended_ms).max(Some(from))?;
+        let settled =
+            record.last_fire.map(|fire| fire.0).max(self.end_that_settles(item)).max(Some(from))?;
         let fire = self.job.fire_after(settled)?;
         Some((fire, fire.saturating_add(allowed)))
     }
@@ -255,8 +256,12 @@ impl<'a> Scene<'a> {
         if let Err(blind) = self.record(item) {
             return Verdict::Unknown(blind);
         }
-        // Later fires wait for the run; `at_most` judges it.
-        if self.job.is_running(item) {
+        // Later fires wait for the runs; `at_most` judges these.
+        let is_held = match self.config.slots() {
+            1 => self.job.is_running(item),
+            _ => self.job.has_all_runs(item),
+        };
+        if is_held {
             return Verdict::Fine(None);
         }
         match self.owed(item, after) {
@@ -302,19 +307,34 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Returns the time at which the present run of an item began, or was first seen.
-    pub(super) fn began(&self, item: ShardingItem) -> Option<i64> {
-        self.job.run_start(item).or(self.seen.memory.running_since(item.index()))
+    /// Returns the last end of a run of an item by its records.
+    fn last_end(&self, item: ShardingItem) -> Option<i64> {
+        let record = |slot: Slot| self.job.view().item(slot.key()).ledger.as_ref();
+        self.job.slots(item).into_iter().filter_map(|slot| record(slot)?.value.ended_ms).max()
+    }
+
+    /// Returns the end of a run up to which the item could start no fire. With several slots, a run
+    /// does not prevent others.
+    fn end_that_settles(&self, item: ShardingItem) -> Option<i64> {
+        if self.config.slots() > 1 { None } else { self.last_end(item) }
+    }
+
+    /// Returns the slot of the oldest run of an item, and the time at which that began or was first
+    /// seen.
+    pub(super) fn oldest_run(&self, item: ShardingItem) -> Option<(Slot, Option<i64>)> {
+        let began = |slot: Slot| {
+            let known = self.job.run_start(slot.key());
+            known.or(self.seen.memory.running_since(slot.key().index()))
+        };
+        let runs = self.job.running_slots(item).into_iter().map(|slot| (slot, began(slot)));
+        runs.min_by_key(|(_, began)| began.unwrap_or(i64::MAX))
     }
 
     fn takes(&self, item: ShardingItem, longest: Duration) -> Verdict {
         if !self.config.monitor_execution {
             return Verdict::Unknown(Blind::NotMonitored);
         }
-        if !self.job.is_running(item) {
-            return Verdict::Fine(None);
-        }
-        let Some(began) = self.began(item) else { return Verdict::Fine(None) };
+        let Some((_, Some(began))) = self.oldest_run(item) else { return Verdict::Fine(None) };
         let until = began.saturating_add(millis(longest));
         if until <= self.now { Verdict::Violated(until) } else { Verdict::Fine(Some(until)) }
     }

@@ -107,6 +107,11 @@ impl Job {
         self.put(&format!("/ledger/{item}"), record.to_string(), false)
     }
 
+    /// Adds the record of a further slot, such as `0.1`.
+    pub(crate) fn slot_record(self, slot: &str, record: &Value) -> Self {
+        self.put(&format!("/ledger/{slot}"), record.to_string(), false)
+    }
+
     /// Adds the record of a run for a fire that ended; all times in seconds after noon.
     pub(crate) fn ended(self, item: u32, token: u64, outcome: &str, fire: i64, ended: i64) -> Self {
         let [fire, began, ended] = [fire, fire, ended].map(|s| at(s).as_millisecond());
