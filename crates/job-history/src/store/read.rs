@@ -103,9 +103,13 @@ impl Conditions {
     }
 }
 
-/// Condition: the item has a later claim, so the run before it is over.
+/// Condition: another instance has a later claim of the item, so the run before it is over.
+///
+/// A claim by the same instance is no proof: with `overlap = "parallel n"` it runs several fires of
+/// an item at once, and the tokens of these runs are those of different slots.
 const RUN_AGAIN: &str = "EXISTS (SELECT 1 FROM ejob_fire later WHERE later.job = f.job \
-    AND later.item = f.item AND later.fire_ms > f.fire_ms AND later.token > f.token)";
+    AND later.item = f.item AND later.fire_ms > f.fire_ms AND later.token > f.token \
+    AND later.instance <> f.instance)";
 
 /// Condition: an event has ended the incarnation for the job, so its runs are over. All jobs of a
 /// process have the same instance id, and each job has its own event.

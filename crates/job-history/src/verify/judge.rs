@@ -144,9 +144,9 @@ impl Judge<'_> {
                 "the code has ended; the history has no proof that the registry recorded it";
             return (Verdict::Run, Some(reason.to_owned()));
         }
-        let run = self.ledger(record.item).and_then(|it| Some((it.run()?, &it.state)));
         let fire = record.fire.as_millisecond();
-        match run.filter(|(run, _)| run.fire.0 == fire) {
+        let mut runs = self.slots(record.item).filter_map(|it| Some((it.run()?, &it.state)));
+        match runs.find(|(run, _)| run.fire.0 == fire) {
             Some((run, LedgerState::Orphan(_))) => (
                 Verdict::Open,
                 Some(format!("{} is gone; its run waits for a takeover", run.holder)),
@@ -179,7 +179,7 @@ impl Judge<'_> {
                 return (Verdict::Missed, Some(reason.to_owned()));
             }
             if record.settled_until().is_none_or(|settled| settled.0 < fire_ms) {
-                return self.unsettled(record, fire_ms);
+                return self.unsettled(record, ShardingItem::new(item), fire_ms);
             }
         }
         if !self.expected.is_monitored(fire) && self.is_due(fire_ms) {
@@ -193,7 +193,7 @@ impl Judge<'_> {
     }
 
     /// Judges a fire after the last one that the registry has settled.
-    fn unsettled(&self, record: &Ledger, fire_ms: i64) -> Ruling {
+    fn unsettled(&self, record: &Ledger, item: ShardingItem, fire_ms: i64) -> Ruling {
         let why = &self.registry.why;
         if self.is_due(fire_ms) {
             return (Verdict::Open, Some("it is due now".to_owned()));
@@ -203,7 +203,7 @@ impl Judge<'_> {
         let since = format!("the last fire that the registry has settled is {last}");
         match why {
             Some(why) => (Verdict::Missed, Some(format!("{since}; now {why}"))),
-            None if record.is_busy() => {
+            None if self.slots(item).any(Ledger::is_busy) => {
                 (Verdict::Open, Some(format!("{since}; the item is still running")))
             }
             None => (Verdict::Unexplained, Some(format!("{since}, and no reason is on record"))),
@@ -248,6 +248,12 @@ impl Judge<'_> {
             Some(doubt) => format!("{reason}; {doubt}"),
             None => reason,
         }
+    }
+
+    /// Returns the records of all slots of an item.
+    fn slots(&self, item: ShardingItem) -> impl Iterator<Item = &Ledger> {
+        let further = self.registry.further_slots.get(&item.index());
+        self.ledger(item).into_iter().chain(further.into_iter().flatten())
     }
 
     fn ledger(&self, item: ShardingItem) -> Option<&Ledger> {

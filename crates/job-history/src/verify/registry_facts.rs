@@ -11,6 +11,8 @@ use operations::{JobSnapshot, LATE_GRACE_MS, why_not_running};
 pub(super) struct RegistryFacts {
     /// Ledger records by item.
     pub(super) records: BTreeMap<u32, Ledger>,
+    /// Ledger records of the further slots of items, by item: each has one run.
+    pub(super) further_slots: BTreeMap<u32, Vec<Ledger>>,
     /// Why the job does not run now; `None` if nothing prevents its runs.
     pub(super) why: Option<String>,
     /// Java instances record their runs elsewhere.
@@ -26,9 +28,15 @@ impl RegistryFacts {
             .view()
             .items()
             .filter_map(|(item, shown)| Some((item.index(), shown.ledger.as_ref()?.value.clone())));
+        let mut further_slots: BTreeMap<u32, Vec<Ledger>> = BTreeMap::new();
+        for (slot, shown) in job.view().further_slots() {
+            let record = shown.ledger.as_ref().map(|ledger| ledger.value.clone());
+            further_slots.entry(slot.item.index()).or_default().extend(record);
+        }
         let why = why_not_running(job, now).into_iter().find(|reason| reason.prevents_runs());
         Self {
             records: records.collect(),
+            further_slots,
             why: why.map(|reason| reason.to_string()),
             may_have_java: job.may_have_java(),
             grace_ms: job.jitter_ms().saturating_add(LATE_GRACE_MS),

@@ -295,6 +295,14 @@ fn run_without_an_end_is_open_only_while_the_registry_shows_it() {
             "no end of the run on 10.0.0.1@-@a is recorded: the registry does not show the run any more",
         ),
         (
+            Facts::of(vec![began(0, "running")]).with_record(claimed(NOON + MINUTE)).with(|it| {
+                let of_slot = claimed(NOON)(Ledger::new(None));
+                it.registry.further_slots.insert(0, vec![of_slot]);
+            }),
+            Verdict::Open,
+            "it is running on 10.0.0.1@-@a",
+        ),
+        (
             Facts::of(vec![waits.clone()]).with_record(orphaned),
             Verdict::Open,
             "10.0.0.1@-@a is gone; its run waits for a takeover",

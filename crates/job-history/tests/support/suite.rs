@@ -44,6 +44,7 @@ pub(crate) async fn all(store: &TestStore) {
     elasticjob_tables_have_all_runs_and_states(store).await;
     events_are_stored_with_kind_and_text(store).await;
     run_without_recorded_end_becomes_unknown(store).await;
+    runs_of_an_item_at_once_have_a_row_each(store).await;
     pages_and_counts_match_the_query(store).await;
     concurrent_writers_of_a_fire_lose_no_fact(store).await;
     #[cfg(feature = "verify")]
@@ -360,6 +361,34 @@ async fn events_are_stored_with_kind_and_text(store: &TestStore) {
     // A miss of all items of an instance decides no outcome: another instance may run the items.
     let fires = fires_of(&history, "events").await;
     assert_eq!(fires.iter().map(|fire| fire.item.index()).collect::<Vec<_>>(), [1, 0]);
+    history.close(DEADLINE).await.unwrap();
+}
+
+/// A job with `overlap = parallel`: the tokens of its runs are those of their slots.
+async fn runs_of_an_item_at_once_have_a_row_each(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    let a = publisher(&history, "parallel", 1);
+    let first = run(0, 0, RunSource::Normal, 5);
+    let beside = run(0, 10_000, RunSource::Normal, 1);
+    let third = run(0, 20_000, RunSource::Normal, 6);
+    a.claims(10, first);
+    a.claims(10_010, beside);
+    a.settles(15_000, first, Outcome::Succeeded);
+    a.claims(20_010, third);
+    // It names the item alone, and decides no outcome.
+    let fenced = JobEvent::Fenced { item: item(0), token: coordination::FencingToken(1) };
+    a.publish(21_000, fenced);
+    history.flush(DEADLINE).await.unwrap();
+    let outcomes = async || {
+        let fires = fires_of(&history, "parallel").await.into_iter().rev();
+        fires.map(|fire| fire.outcome.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(outcomes().await, ["succeeded", "running", "running"]);
+    let query = FireQuery::default().job("parallel").outcome(FireOutcome::new("running"));
+    assert_eq!(history.fires(&query, 10, None).await.unwrap().fires.len(), 2);
+    a.settles(25_000, beside, Outcome::Failed);
+    history.flush(DEADLINE).await.unwrap();
+    assert_eq!(outcomes().await, ["succeeded", "failed", "running"]);
     history.close(DEADLINE).await.unwrap();
 }
 
