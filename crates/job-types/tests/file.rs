@@ -600,12 +600,17 @@ fn errors_have_line_field_value_and_valid_values() {
         (
             "overlap",
             job("stored = true\noverlap = 'stop'"),
-            "overlap is \"stop\"; valid is cancel, queue 1 to queue 100, or none: misfire alone decides",
+            "overlap is \"stop\"; valid is cancel, queue 1 to queue 100, parallel 2 to parallel 16, or none: misfire alone decides",
         ),
         (
             "a queue without fires",
             job("stored = true\noverlap = 'queue 0'"),
-            "overlap is \"queue 0\"; valid is cancel, queue 1 to queue 100, or none",
+            "overlap is \"queue 0\"; valid is cancel, queue 1 to queue 100, parallel 2 to parallel 16",
+        ),
+        (
+            "a single run at a time",
+            job("stored = true\noverlap = 'parallel 1'"),
+            "overlap is \"parallel 1\"; valid is cancel, queue 1 to queue 100, parallel 2 to parallel 16",
         ),
         (
             "overlap without misfires",

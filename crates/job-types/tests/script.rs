@@ -49,6 +49,7 @@ async fn context_argument_matches_java_byte_for_byte() {
         "EJOB_SHARDING_TOTAL_COUNT=1",
         "EJOB_JOB_PARAMETER=x=1&y",
         "EJOB_SHARDING_ITEM=0",
+        "EJOB_SLOT=0",
         "EJOB_SHARDING_PARAMETER=A B",
         "EJOB_SOURCE=MANUAL",
         "EJOB_INSTANCE=10.0.0.1@-@1",

@@ -184,6 +184,9 @@ mod tests {
         assert_eq!(read_again(&overlaps), overlaps);
         let queues = JobBuilder::new("queues", 1).overlap(Overlap::Queue(9)).build().unwrap();
         assert_eq!(read_again(&queues), queues);
+        let parallel = JobBuilder::new("parallel", 1).overlap(Overlap::Parallel(3)).build();
+        let parallel = parallel.unwrap();
+        assert_eq!(read_again(&parallel), parallel);
         // Each field that users set is a key of one of the entries.
         let texts = [entry_of(&full), entry_of(&off), entry_of(&overlaps)].concat();
         for (field, _) in full.fields() {

@@ -81,7 +81,7 @@ pub(super) const KEYS: [(&str, &str); 95] = [
     ("jobs.not_before", A_DATE),
     ("jobs.output", "keep or none, in quotes"),
     ("jobs.output_kib", "a whole number from 1 to 16384"),
-    ("jobs.overlap", "cancel, a queue such as \"queue 10\", or \"parallel 3\", in quotes"),
+    ("jobs.overlap", "cancel, or a text such as \"queue 10\" or \"parallel 3\", in quotes"),
     ("jobs.overwrite", FLAG),
     ("jobs.placement", "rules in quotes, such as \"require disk=ssd; pin 0 server=10.0.0.7\""),
     ("jobs.reconcile_interval", A_TIME),

@@ -16,7 +16,7 @@ pub(super) fn worker_variables() -> impl Iterator<Item = OsString> {
 
 /// Returns the variables of the context, in the order of the table in [`Script`](super::Script). A
 /// variable with the value `None` is removed from the environment.
-pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<String>); 16] {
+pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<String>); 17] {
     [
         ("EJOB_JOB_NAME", Some(context.job_name().to_string())),
         ("EJOB_TASK_ID", Some(context.task_id())),
@@ -24,6 +24,7 @@ pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<Str
         ("EJOB_JOB_PARAMETER", Some(context.job_parameter().to_owned())),
         ("EJOB_REQUEST_PARAMETER", context.request_parameter().map(str::to_owned)),
         ("EJOB_SHARDING_ITEM", Some(context.item().to_string())),
+        ("EJOB_SLOT", Some(context.slot().to_string())),
         ("EJOB_SHARDING_PARAMETER", context.parameter().map(str::to_owned)),
         ("EJOB_FIRE_TIME", Some(context.fire_time().to_string())),
         ("EJOB_FIRST_FIRE_TIME", first_fire(context).map(|first| first.to_string())),

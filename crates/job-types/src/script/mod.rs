@@ -58,6 +58,7 @@ pub enum ScriptContext {
 /// | `EJOB_JOB_PARAMETER` | parameter of the job; empty if it has none |
 /// | `EJOB_REQUEST_PARAMETER` | parameter of the manual request; absent if it has none |
 /// | `EJOB_SHARDING_ITEM` | the item, from 0 |
+/// | `EJOB_SLOT` | slot of the item, 0 unless runs of the item overlap (`overlap = "parallel n"`) |
 /// | `EJOB_SHARDING_PARAMETER` | parameter of the item; absent if it has none |
 /// | `EJOB_FIRE_TIME` | scheduled fire time, `2024-02-29T12:00:10Z` |
 /// | `EJOB_FIRST_FIRE_TIME` | first fire that the run stands for; absent if it is the only one |
