@@ -205,11 +205,9 @@ async fn last_run_that_ended_decides_whether_an_item_fails() {
     let failing: Vec<_> = failing.map(|row| (row.name(), row.failure)).collect();
     assert_eq!(failing, [("0.1".to_owned(), Some("disk full".to_owned()))]);
     assert_eq!(job_brief(&now).failing_items, 1);
-    let failed = |reason: &WhyNot| match reason {
-        WhyNot::Failing { items, failure, .. } => {
-            items == &[0] && failure.as_deref() == Some("disk full")
-        }
-        _ => false,
+    let failed = |reason: &WhyNot| {
+        matches!(reason, WhyNot::Failing { items, failure, .. }
+            if items == &[0] && failure.as_deref() == Some("disk full"))
     };
     assert!(why_not_running(&now, noon()).iter().any(failed));
 }

@@ -55,7 +55,8 @@ pub(super) fn sum(cx: &Cx<'_>, items: &[ItemBrief], late: Option<&Late>) -> Mark
     }
 }
 
-/// Returns the items that the address selects, with their further slots that have a run, as a table, or as cells if the job has many.
+/// Returns the items that the address selects, with their further slots that have a run: as a
+/// table, or as cells if the job has many.
 pub(super) fn grid(
     cx: &Cx<'_>,
     (job, line): (&JobSnapshot, &JobLine),
