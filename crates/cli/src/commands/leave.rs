@@ -81,7 +81,7 @@ impl RemoveArguments {
         let history = self.store.options()?;
         let operations = cx.operations().await?;
         let removed = operations.remove_job(&self.job, confirm, how, &by);
-        let report = waiting::shown(&format!("removing {}", self.job), removed).await?;
+        let report = Box::pin(waiting::shown(&format!("removing {}", self.job), removed)).await?;
         let page = report::page(&report);
         let Some(options) = history else { return Ok(page) };
         // The job is removed, whether or not the history answers.

@@ -137,7 +137,8 @@ fn requests(job: &JobSnapshot, items: &[ItemBrief]) -> String {
     list(unread.chain(waiting))
 }
 
-/// Draws the items, each with its further slots that have a run; the present run and the last run have separate columns.
+/// Draws the items, each with its further slots that have a run; the present run and the last run
+/// have separate columns.
 fn item_table(items: &[ItemBrief]) -> Table {
     let row = |item: &ItemBrief| {
         let moves = item.moves_to.as_ref().map(|to| format!(", moves to {to}"));
