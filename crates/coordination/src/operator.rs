@@ -133,8 +133,8 @@ pub enum OperatorStep {
 }
 
 impl Layout {
-    /// Returns the transaction that stores the limits of a group. The version is that of the limits;
-    /// `None` if they do not exist yet.
+    /// Returns the transaction that stores the limits of a group. The version is that of the
+    /// limits; `None` if they do not exist yet.
     #[must_use]
     pub fn change_group(group: &GroupName, limits: GroupLimits, expect: Option<Version>) -> Txn {
         let path = Self::group_path(group, &GroupNode::Limits);

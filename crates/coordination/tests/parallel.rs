@@ -1,4 +1,5 @@
-//! Scenario tests of jobs with `overlap = parallel`: fires run beside unfinished runs of their item.
+//! Scenario tests of jobs with `overlap = parallel`: fires run beside unfinished runs of their
+//! item.
 
 #![expect(
     clippy::unwrap_used,

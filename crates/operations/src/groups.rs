@@ -162,7 +162,7 @@ type Attempt<T> = ControlFlow<T, (Txn, AuditRecord, T)>;
 
 /// Texts of errors of a change of a group.
 struct Failed {
-    /// What is done to the group, such as `changing`.
+    /// The action, such as `changing`.
     action: &'static str,
     /// Reason if each attempt has met a conflict.
     contended: String,

@@ -25,8 +25,8 @@ pub struct Status {
     pub leads: bool,
     /// The items that it owns, including pending items that will move to another instance.
     pub owned: Vec<ShardingItem>,
-    /// The items of its local runs with their tokens, an item once for each of its runs. A run stays
-    /// until its end is recorded.
+    /// The items of its local runs with their tokens, an item once for each of its runs. A run
+    /// stays until its end is recorded.
     pub running: Vec<(ShardingItem, FencingToken)>,
     /// The condition that it waits for, if any.
     pub waiting_for: Option<&'static str>,

@@ -1,7 +1,7 @@
 //! Misfire: the owner notes fires that meet a busy item. One run stands for them once the item is
 //! free. In a job with `overlap = cancel` the note also requests the cancellation of the run. With
-//! `overlap = queue` each noted fire gets a run of its own. With `overlap = parallel` an item is busy
-//! if all of its slots are.
+//! `overlap = queue` each noted fire gets a run of its own. With `overlap = parallel` an item is
+//! busy if all of its slots are.
 
 use super::Context;
 use super::claim::waits_for_next;

@@ -97,6 +97,18 @@ impl JobConfig {
         }
     }
 
+    /// Checks that the nodes of the job's dialect can show the runs of an item beside each other.
+    pub(crate) fn check_slots_in_dialect(&self) -> Result<(), InvalidConfig> {
+        match self.overlap.filter(|_| self.slots() > 1) {
+            Some(overlap) if self.java.dialect() == Dialect::V3 => {
+                let valid = "none, or a job in the dialect of 2.1.5: the nodes of 3.x show one run of an \
+                     item";
+                Err(InvalidConfig::new("overlap", overlap, valid))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// Returns true if Java instances can share the job, whose leader knows no other default.
     ///
     /// No Java instance can join a job that has neither a Java class nor its settings.

@@ -6,9 +6,7 @@ use std::time::Duration;
 use sharding::{InvalidPlacement, Placement, PlacementRules, ShardingItem, ShardingStrategy};
 
 use crate::JavaSettings;
-use crate::{
-    Dialect, FireTime, GroupName, JobName, Now, Overlap, ServerTtl, Slot, StartRate, shortened,
-};
+use crate::{FireTime, GroupName, JobName, Now, Overlap, ServerTtl, Slot, StartRate, shortened};
 
 /// Maximum number of items of a job.
 pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
@@ -37,7 +35,7 @@ pub const MAX_JITTER_MS: u32 = 86_400_000;
 /// | `job_parameter` | empty | parameter of every run |
 /// | `failover` | false | orphaned runs are taken over; needs `monitor_execution` |
 /// | `misfire` | true | fires that met the busy item are run once afterwards |
-/// | `overlap` | `None` | fires cancel the unfinished run that they meet, queue behind it, or run beside it |
+/// | `overlap` | `None` | fires cancel the run that they meet, queue behind it, or run beside it |
 /// | `monitor_execution` | true | runs are claimed and recorded in the registry |
 /// | `max_time_diff` | default, 60 s | clock difference beyond which fires are missed |
 /// | `reconcile_interval_minutes` | 10 | interval of reads that check the view; 0 is never |
@@ -527,6 +525,7 @@ impl JobConfig {
             return Err(InvalidConfig::new("jitter", format!("{bound} ms"), valid));
         }
         self.check_overlap()?;
+        self.check_slots_in_dialect()?;
         self.check_placement()?;
         self.check_fixed_delay()?;
         self.check_stored()
@@ -584,8 +583,6 @@ impl JobConfig {
         } else if self.slots().saturating_mul(self.sharding_total_count) > MAX_SHARDING_TOTAL_COUNT
         {
             "none, or at most 100000 runs at the same time: items times runs of an item"
-        } else if self.slots() > 1 && self.java.dialect() == Dialect::V3 {
-            "none, or a job in the dialect of 2.1.5: the nodes of 3.x show one run of an item"
         } else {
             return Ok(());
         };

@@ -91,8 +91,8 @@ impl Layout {
         self.path(&NodeKind::SystemTime)
     }
 
-    /// Returns the node of the checkpoint of an item, or of the slot with this key, in the format of
-    /// the job's code.
+    /// Returns the node of the checkpoint of an item, or of the slot with this key, in the format
+    /// of the job's code.
     ///
     /// [`write_of_run`](Self::write_of_run) has the transaction that writes it.
     #[must_use]

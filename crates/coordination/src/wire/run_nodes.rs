@@ -20,9 +20,10 @@ pub enum RunWriteError {
 impl Layout {
     /// Returns the transaction by which a run writes the checkpoint or the progress of its item.
     ///
-    /// `record` is the [record](Self::ledger_path) of the run's slot as it was read. The transaction checks
-    /// that it is unchanged, so that a run that was taken over meanwhile writes nothing. `exists`
-    /// is true if the node exists; if it has come or gone meanwhile, the transaction conflicts.
+    /// `record` is the [record](Self::ledger_path) of the run's slot as it was read. The
+    /// transaction checks that it is unchanged, so that a run that was taken over meanwhile writes
+    /// nothing. `exists` is true if the node exists; if it has come or gone meanwhile, the
+    /// transaction conflicts.
     ///
     /// # Errors
     /// [`RunWriteError`].

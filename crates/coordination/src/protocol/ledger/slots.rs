@@ -1,5 +1,5 @@
-//! Runs of an item in its further slots: the record of the item has the fires, and the record of the
-//! slot has the run.
+//! Runs of an item in its further slots: the record of the item has the fires, and the record of
+//! the slot has the run.
 
 use super::Ledger;
 
