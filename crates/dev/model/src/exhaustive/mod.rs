@@ -67,10 +67,14 @@ impl Model for World {
     fn properties(&self) -> Vec<Property<Self>> {
         macro_rules! rules {
             ($($index:literal)*) => {
-                vec![$(Property::always(Breach::ALL[$index].1, is_kept::<$index>)),*]
+                [$(Property::always(Breach::ALL[$index].1, is_kept::<$index>)),*]
             };
         }
-        rules!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24)
+        // The length of the array keeps a new property from being left out.
+        let all: [Property<Self>; Breach::ALL.len()] = rules!(
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+        );
+        all.into()
     }
 }
 
