@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use coordination::internals::{Flight, SharedCoordinator, ViewQueries as _};
 use coordination::{
-    Command, Event, FencingToken, FireTime, JobEvent, OnceStage, Phase, Reply, RunSource, StartItem,
+    Command, Event, FencingToken, FireTime, JobEvent, OnceStage, Phase, Reply, RunSource, Slot,
+    StartItem,
 };
 use promises::Breach;
 use sharding::ShardingItem;
@@ -122,12 +123,14 @@ impl World {
         let view = self.view(&next.registry);
         let total = view.config().map_or(0, |config| config.sharding_total_count);
         let stage_reached = (0..total).all(|index| {
-            let ledger = view.item(ShardingItem::new(index)).ledger.as_ref().map(|l| &l.value);
-            ledger.is_some_and(|ledger| {
-                let begun = ledger.last_fire >= Some(fire);
-                let runs = ledger.run().is_some_and(|run| run.fire == fire);
-                begun && !(stage == OnceStage::Completed && runs)
-            })
+            let item = ShardingItem::new(index);
+            let ledger = |key| view.item(key).ledger.as_ref().map(|ledger| &ledger.value);
+            let begun = ledger(item).is_some_and(|ledger| ledger.last_fire >= Some(fire));
+            let runs = (0..self.scope.slots).any(|number| {
+                let run = ledger(Slot { item, number }.key()).and_then(|ledger| ledger.run());
+                run.is_some_and(|run| run.fire == fire)
+            });
+            begun && !(stage == OnceStage::Completed && runs)
         });
         let number = (0..self.scope.fires).find(|number| fire_time(*number) == fire);
         let number = number.map_or(u8::MAX, |number| number + 1);
@@ -152,15 +155,16 @@ impl World {
             if facts.begun & fire != 0 {
                 next.breach(Breach::FireAgain);
             }
-            let facts = next.facts(start.item);
-            facts.begun |= fire;
+            next.facts(start.item).begun |= fire;
+            let slot = Slot { item: start.item, number: start.slot };
+            let facts = next.slot_facts(slot);
             let again = facts.started & bit != 0;
             facts.started |= bit;
             if again {
                 next.breach(Breach::StartedTwice);
             }
             let view = self.view(&next.registry);
-            let ledger = view.item(start.item).ledger.as_ref().map(|ledger| &ledger.value);
+            let ledger = view.item(slot.key()).ledger.as_ref().map(|ledger| &ledger.value);
             let claim = ledger.filter(|ledger| ledger.token == start.token);
             if claim.is_some_and(|claim| claim.config != Some(start.config_version)) {
                 next.breach(Breach::Configuration);
@@ -172,15 +176,15 @@ impl World {
     }
 
     /// Writes the effect of a run to the resource, at its end, which is the last possible time.
-    pub(super) fn write_effect(&self, next: &mut State, item: ShardingItem, token: FencingToken) {
+    pub(super) fn write_effect(&self, next: &mut State, slot: Slot, token: FencingToken) {
         let holds = self
             .view(&next.registry)
-            .item(item)
+            .item(slot.key())
             .ledger
             .as_ref()
             .is_some_and(|ledger| ledger.value.token == token && ledger.value.is_busy());
         let token = u8::try_from(token.0).expect("the scope has few runs");
-        let facts = next.facts(item);
+        let facts = next.slot_facts(slot);
         let late = token < facts.accepted;
         let refused = late && self.scope.fence;
         facts.accepted = facts.accepted.max(token);

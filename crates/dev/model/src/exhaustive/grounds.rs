@@ -37,6 +37,8 @@ pub(super) fn grounds() -> Vec<Ground> {
     let disabling = [OperatorAction::DisableItem(0), OperatorAction::EnableItem(0)];
     let cancelling = [OperatorAction::Cancel(0)];
     let clearing = [OperatorAction::ClearMark(0)];
+    let parallel = |name| Scope::new(name, 2, 1, 2).parallel(2);
+    let disabling_server = [OperatorAction::DisableServer(0)];
     let every_day = [
         small("1 crash, 1 expiry").faults(1, 1),
         operated(small("1 act"), 1, &all),
@@ -63,12 +65,31 @@ pub(super) fn grounds() -> Vec<Ground> {
         Scope { failover: false, ..small("no failover, 1 crash, 1 expiry").faults(1, 1) },
         Scope { misfire: false, ..Scope::new("no misfires, 2 fires", 2, 1, 2).faults(0, 1) },
         Scope { calls_back: true, ..Scope::new("callbacks, 2 fires", 2, 1, 2).faults(1, 0) },
+        parallel("parallel runs, 1 crash").faults(1, 0),
+        parallel("parallel runs, 1 expiry").faults(0, 1),
+        Scope { calls_back: true, ..parallel("parallel runs, callbacks") },
+        operated(
+            Scope { lost_replies: 1, ..parallel("parallel runs, a server, 1 lost reply") },
+            1,
+            &disabling_server,
+        ),
+        operated(parallel("parallel runs, 1 act"), 1, &all),
+        operated(
+            Scope { items: 2, ..parallel("parallel runs, the job shrinks and grows") },
+            2,
+            &[OperatorAction::Shrink, OperatorAction::Grow],
+        ),
+        Scope { fires: 3, ..parallel("parallel runs, 3 fires, 1 crash").faults(1, 0) },
     ];
     let nightly = [
         operated(Scope::new("2 fires, 1 act", 2, 2, 2), 1, &all),
         operated(small("1 expiry, 1 act").faults(0, 1), 1, &all),
         operated(small("2 acts"), 2, &all),
         Scope { calls_back: true, ..small("callbacks, 1 crash, 1 expiry").faults(1, 1) },
+        parallel("parallel runs, 1 crash, 1 expiry").faults(1, 1),
+        Scope { calls_back: true, ..parallel("parallel runs, callbacks, 1 crash").faults(1, 0) },
+        operated(parallel("parallel runs, 1 act, 1 crash").faults(1, 0), 1, &all),
+        Scope { fires: 3, ..parallel("parallel runs, 3 fires, 1 expiry").faults(0, 1) },
     ];
     let mark = |nightly| move |scope| Ground { scope, nightly };
     every_day.into_iter().map(mark(false)).chain(nightly.into_iter().map(mark(true))).collect()

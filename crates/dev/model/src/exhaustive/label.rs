@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use coordination::internals::Flight;
-use coordination::{Duty, OnceStage, Outcome};
-use sharding::ShardingItem;
+use coordination::{Duty, OnceStage, Outcome, Slot};
 
 use super::registry::Written;
 use super::scope::{OperatorAction, fire_time};
@@ -47,7 +46,7 @@ pub(super) enum Label {
     },
     Finish {
         process: usize,
-        item: ShardingItem,
+        slot: Slot,
         outcome: Outcome,
     },
     Crash(usize),
@@ -89,8 +88,8 @@ impl fmt::Debug for Label {
             Self::Fire { process, fire } => {
                 write!(f, "fire {} is due at {process}", fire_time(*fire))
             }
-            Self::Finish { process, item, outcome } => {
-                write!(f, "item {item} ends at {process}: {outcome}")
+            Self::Finish { process, slot, outcome } => {
+                write!(f, "item {slot} ends at {process}: {outcome}")
             }
             Self::Crash(p) => write!(f, "{p} crashes"),
             Self::Expire(p) => write!(f, "the session of {p} expires"),

@@ -114,7 +114,7 @@ impl World {
             drafts.push(Draft::new(Label::Fire { process: p, fire: process.fires }, next));
         }
         let me = self.id(p, process.incarnation);
-        for (item, run) in process.memory.local.runs.iter().filter(|(_, run)| run.outcome.is_none())
+        for (key, run) in process.memory.local.runs.iter().filter(|(_, run)| run.outcome.is_none())
         {
             let interrupted = process.status == Status::Zombie
                 || run.holder != *me
@@ -124,7 +124,7 @@ impl World {
                 .chain(interrupted.then_some(Outcome::Interrupted))
                 .chain(run.cancelling.then_some(Outcome::Cancelled));
             for outcome in outcomes {
-                let (token, slot) = (run.public_token(), Slot::of(item));
+                let (token, slot) = (run.public_token(), Slot::of(key));
                 let mut next = self.deliver_event(
                     state,
                     p,
@@ -137,9 +137,9 @@ impl World {
                     },
                 );
                 if outcome == Outcome::Succeeded {
-                    self.write_effect(&mut next, item, token);
+                    self.write_effect(&mut next, slot, token);
                 }
-                drafts.push(Draft::new(Label::Finish { process: p, item, outcome }, next));
+                drafts.push(Draft::new(Label::Finish { process: p, slot, outcome }, next));
             }
         }
     }

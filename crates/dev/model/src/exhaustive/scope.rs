@@ -1,6 +1,6 @@
 //! Bounds of an exploration: the size of the cluster, its faults and its operator actions.
 
-use coordination::{FireTime, JobConfig, JobName, NodeKind, ServerIp, instance_id};
+use coordination::{FireTime, JobConfig, JobName, NodeKind, Overlap, ServerIp, instance_id};
 use reg_center::SessionId;
 use sharding::{InstanceId, ShardingItem};
 
@@ -59,6 +59,8 @@ pub(super) struct Scope {
     pub(super) allowed_actions: Vec<OperatorAction>,
     pub(super) failover: bool,
     pub(super) misfire: bool,
+    /// Maximum number of runs of an item at the same time. From 2 on, runs of an item are parallel.
+    pub(super) slots: u32,
     /// Set if instances call once-per-cluster callbacks.
     pub(super) calls_back: bool,
     /// Set if the resource that runs write to rejects a token below the greatest accepted one.
@@ -84,6 +86,7 @@ impl Scope {
             allowed_actions: Vec::new(),
             failover: true,
             misfire: true,
+            slots: 1,
             calls_back: false,
             fence: true,
             settled: true,
@@ -96,6 +99,11 @@ impl Scope {
         Self { crashes, expiries, ..self }
     }
 
+    /// Returns the scope with this maximum number of runs of an item at the same time.
+    pub(super) fn parallel(self, slots: u32) -> Self {
+        Self { slots, ..self }
+    }
+
     /// Returns true if the operator deletes marks of runs.
     pub(super) fn clears_marks(&self) -> bool {
         self.allowed_actions.iter().any(|action| matches!(action, OperatorAction::ClearMark(_)))
@@ -106,6 +114,7 @@ impl Scope {
         JobConfig::new(name, self.items).with(|it| {
             it.failover = self.failover;
             it.misfire = self.misfire;
+            it.overlap = Some(Overlap::Parallel(self.slots)).filter(|_| self.slots > 1);
         })
     }
 }

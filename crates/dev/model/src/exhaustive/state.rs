@@ -4,6 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use coordination::Slot;
 use coordination::internals::{Flight, Memory};
 use promises::Breach;
 use sharding::ShardingItem;
@@ -101,13 +102,18 @@ pub(super) struct Spent {
     pub(super) operator_actions: u8,
 }
 
-/// Effects of an item outside of the registry.
+/// Effects of the runs of a slot outside of the registry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct ItemFacts {
+pub(super) struct SlotFacts {
     /// Bit set of the tokens under which its code was started.
     pub(super) started: u16,
     /// Greatest token that the resource has accepted.
     pub(super) accepted: u8,
+}
+
+/// Fires of an item outside of the registry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct ItemFacts {
     /// Bit set of the fires for which its code was started, takeovers excluded.
     pub(super) begun: u8,
     /// Bit set of the fires that were reported as missed.
@@ -129,6 +135,8 @@ pub(super) struct State {
     pub(super) registry: Arc<Registry>,
     pub(super) processes: Vec<Arc<Process>>,
     pub(super) items: Vec<ItemFacts>,
+    /// The first slot of each item, then the next one of each.
+    pub(super) slots: Vec<SlotFacts>,
     pub(super) calls: Calls,
     pub(super) spent: Spent,
     /// The property that the last event violated. Such a state has no successors.
@@ -139,6 +147,11 @@ impl State {
     pub(super) fn facts(&mut self, item: ShardingItem) -> &mut ItemFacts {
         let index = usize::try_from(item.index()).expect("the scope has few items");
         &mut self.items[index]
+    }
+
+    pub(super) fn slot_facts(&mut self, slot: Slot) -> &mut SlotFacts {
+        let place = |number| usize::try_from(number).expect("the scope has few slots");
+        &mut self.slots[place(slot.number) * self.items.len() + place(slot.item.index())]
     }
 
     /// Applies a commit to the registry.
@@ -154,10 +167,10 @@ impl State {
 
 impl Hash for State {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        let Self { registry, processes, items, calls, spent, breach } = self;
+        let Self { registry, processes, items, slots, calls, spent, breach } = self;
         hasher.write_u64(registry.fingerprint);
         processes.iter().for_each(|process| hasher.write_u64(process.fingerprint));
-        (items, calls, spent, breach).hash(hasher);
+        (items, slots, calls, spent, breach).hash(hasher);
     }
 }
 
@@ -169,7 +182,7 @@ impl PartialEq for State {
                 .iter()
                 .zip(&other.processes)
                 .all(|(a, b)| a.fingerprint == b.fingerprint)
-            && (&self.items, self.calls) == (&other.items, other.calls)
+            && (&self.items, &self.slots, self.calls) == (&other.items, &other.slots, other.calls)
             && (self.spent, self.breach) == (other.spent, other.breach)
     }
 }
@@ -195,6 +208,6 @@ impl fmt::Debug for State {
                 in_doubt.len()
             )?;
         }
-        write!(f, "  {:?} {:?}", self.items, self.spent)
+        write!(f, "  {:?} {:?} {:?}", self.items, self.slots, self.spent)
     }
 }

@@ -138,6 +138,7 @@ impl World {
             registry: Arc::new(Registry::new(nodes)),
             processes: processes.collect(),
             items: (0..self.scope.items).map(|_| Default::default()).collect(),
+            slots: (0..self.scope.items * self.scope.slots).map(|_| Default::default()).collect(),
             calls: Default::default(),
             spent: Default::default(),
             breach: None,
@@ -273,8 +274,9 @@ impl World {
         self.torn.get_or(key, || {
             let view = self.view(registry);
             let me = self.id(process.index, process.incarnation);
-            let holders =
-                view.items().filter_map(|(_, item)| item.ledger.as_ref()?.value.running());
+            let items = view.items().map(|(_, item)| item);
+            let slots = items.chain(view.further_slots().map(|(_, slot)| slot));
+            let holders = slots.filter_map(|slot| slot.ledger.as_ref()?.value.running());
             let others: BTreeSet<_> =
                 holders.map(|run| &run.holder).filter(|holder| *holder != me).collect();
             let leads = view.term_of(me).is_some();
