@@ -218,6 +218,18 @@ fn manual_request_waits_for_the_first_slot() {
 }
 
 #[test]
+fn manual_request_does_not_run_in_a_free_further_slot() {
+    let (mut cluster, _) = overlapping(1, 2, 2);
+    end_run_of_slot(&mut cluster, 1);
+    cluster.send_event(0, Event::TriggerRequested { parameter: None });
+    cluster.run_for(A_WHILE);
+    assert_eq!(begun(&cluster).len(), 2, "slot 0 has a run: {}", cluster.trace());
+    end_run_of_slot(&mut cluster, 0);
+    let (number, _, source) = begun(&cluster)[2];
+    assert_eq!((number, source), (0, RunSource::Manual), "{}", cluster.trace());
+}
+
+#[test]
 fn disabled_item_starts_no_run_in_a_further_slot() {
     let (mut cluster, _) = overlapping(1, 2, 1);
     cluster.create("sharding/0/disabled", "");

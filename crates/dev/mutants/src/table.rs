@@ -3249,10 +3249,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SlotFireUnsettled,
         properties: &["S24", "S1a"],
         story: "the fire runs again in the next free slot",
-        watcher: ByStory(test_in(
-            "tests/parallel.rs",
-            "fires_run_beside_unfinished_runs_up_to_the_limit",
-        )),
+        watcher: Model,
     },
     Row {
         mutant: M::SlotMisfireKept,
@@ -3312,7 +3309,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RequestInFurtherSlot,
         properties: &["S24", "S1a"],
         story: "the record of the item keeps the request, so that it runs again",
-        watcher: ByStory(test_in("tests/parallel.rs", "manual_request_waits_for_the_first_slot")),
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "manual_request_does_not_run_in_a_free_further_slot",
+        )),
     },
     Row {
         mutant: M::CompletedBesideFurtherRun,
