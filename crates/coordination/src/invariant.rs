@@ -263,7 +263,11 @@ fn yields(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let Change { before, after, .. } = change;
     let Some(run) = before.run().filter(|_| before.token == after.token) else { return true };
     let requests = before.cancels().is_none() && after.cancels().is_some();
-    let notes = before.misfire != after.misfire && after.is_busy();
+    // The record of the item notes the fire that meets a run in a further slot.
+    let item = Slot::of(change.key).item;
+    let mut noted = decision.plan.steps.iter().filter_map(|step| self::change(decision.view, step));
+    let notes = noted.any(|of| of.key == item && of.before.misfire != of.after.misfire);
+    let notes = notes && after.is_busy();
     let overlap = decision.view.config().and_then(|config| config.overlap);
     let ends = run.kind == RunKind::Scheduled && run.merged.is_none();
     let shall = notes && ends && overlap == Some(Overlap::Cancel) && before.cancels().is_none();

@@ -8,7 +8,8 @@ use sharding::{InstanceId, ShardingItem};
 use crate::run_marks::{MarkSet, RunMarks};
 use crate::view::item::ItemView;
 use crate::{
-    FailureReason, FencingToken, FireTime, GroupPermit, Ledger, Outcome, Run, RunKind, RunSource,
+    FailureReason, FencingToken, FireTime, GroupPermit, Ledger, MAX_SLOTS, Outcome, Run, RunKind,
+    RunSource, Slot,
 };
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
@@ -136,6 +137,11 @@ impl Runs {
 
     pub(crate) fn has(&self, item: ShardingItem) -> bool {
         self.all.contains_key(&item)
+    }
+
+    /// Returns true if any slot of an item has a run.
+    pub(crate) fn has_item(&self, item: ShardingItem) -> bool {
+        (0..MAX_SLOTS).any(|number| self.has(Slot { item, number }.key()))
     }
 
     pub fn get(&self, item: ShardingItem) -> Option<&LocalRun> {

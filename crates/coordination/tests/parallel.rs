@@ -142,6 +142,57 @@ fn item_moves_only_when_all_of_its_slots_are_idle() {
 }
 
 #[test]
+fn fires_of_a_pending_item_are_noted_while_any_slot_is_busy() {
+    let (mut cluster, _) = overlapping(1, 3, 2);
+    let former = owner(&cluster);
+    end_run_of_slot(&mut cluster, 0);
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    let met = [next_fire(&mut cluster), next_fire(&mut cluster)];
+    assert_eq!(owner(&cluster), former, "slot 1 has a run: {}", cluster.trace());
+    let noted = record(&cluster, 0).misfire.map(|noted| (noted.first, noted.last));
+    assert_eq!(noted, Some((met[0], met[1])), "{}", cluster.trace());
+    end_run_of_slot(&mut cluster, 1);
+    cluster.run_for(A_WHILE);
+    let (by, start) = cluster.runs().last().unwrap();
+    assert_ne!(by, former, "{}", cluster.trace());
+    assert_eq!((start.fire, start.source), (met[1], RunSource::Misfire), "{}", cluster.trace());
+    let is_missed = |event: &JobEvent| matches!(event, JobEvent::Missed { .. });
+    assert!(!cluster.events(former).iter().any(is_missed), "{}", cluster.trace());
+}
+
+#[test]
+fn fire_cancels_the_run_of_a_further_slot_under_that_policy() {
+    let (mut cluster, _) = overlapping(1, 2, 2);
+    end_run_of_slot(&mut cluster, 0);
+    cluster.configure(&job_of(1).with(|it| it.overlap = Some(Overlap::Cancel)));
+    cluster.run_for(A_WHILE);
+    let met = next_fire(&mut cluster);
+    let cancels: Vec<_> = cluster.cancels(0).iter().map(|cancel| cancel.slot).collect();
+    assert_eq!(cancels, [1], "{}", cluster.trace());
+    cluster.end_cancelled_runs(0);
+    cluster.run_for(A_WHILE);
+    assert_eq!(begun(&cluster).last(), Some(&(0, met, RunSource::Misfire)), "{}", cluster.trace());
+}
+
+#[test]
+fn item_whose_older_record_was_restored_keeps_its_further_slots() {
+    let (mut cluster, fires) = overlapping(1, 2, 1);
+    let before = cluster.data_of("ledger/0").unwrap();
+    let second = next_fire(&mut cluster);
+    assert_eq!(begun(&cluster).len(), 2, "{}", cluster.trace());
+    cluster.write("ledger/0", &before);
+    cluster.run_for(A_WHILE);
+    assert_eq!(begun(&cluster).len(), 2, "fire {second} runs already: {}", cluster.trace());
+    cluster.join();
+    cluster.run_for(A_WHILE);
+    end_run_of_slot(&mut cluster, 0);
+    assert_eq!(owner(&cluster), 0, "slot 1 has a run since {fires:?}: {}", cluster.trace());
+    end_run_of_slot(&mut cluster, 1);
+    assert_eq!(owner(&cluster), 1, "{}", cluster.trace());
+}
+
+#[test]
 fn move_conflicts_when_a_further_slot_began_a_run() {
     let (mut cluster, _) = overlapping(2, 2, 2);
     cluster.end_all_runs();

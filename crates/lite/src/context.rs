@@ -95,8 +95,8 @@ impl ShardingContext {
         self.start().item
     }
 
-    /// Returns the number of the slot of the item in which the run runs: 0, and from 1 for runs
-    /// beside it in a job with `overlap = parallel n`.
+    /// Returns the number of the slot of the item that the run has: 0 for the first slot, 1 to 15
+    /// for the further ones of a job with `overlap = parallel n`.
     ///
     /// Runs of an item at the same time have different slots. Tokens, checkpoints and progress
     /// belong to the slot.

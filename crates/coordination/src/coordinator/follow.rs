@@ -144,9 +144,9 @@ impl Coordinator {
 
     /// Returns true if a narrow watch can suffice.
     ///
-    /// Leading, catch-up, callbacks, the failover queue and Java instances need all items, and runs
-    /// in further slots are not among the nodes of a narrow watch. Items of
-    /// a small or unmonitored job cause few changes, so a narrow watch would save nothing.
+    /// Leading, catch-up, callbacks, the failover queue and Java instances need all items, and a
+    /// narrow watch does not cover the nodes of further slots. Items of a small or unmonitored job
+    /// cause few changes, so a narrow watch would save nothing.
     fn can_watch_narrowly(&self, me: &InstanceId) -> bool {
         let view = &self.view;
         let is_large = |config: &JobConfig| {

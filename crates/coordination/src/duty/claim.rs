@@ -1,7 +1,7 @@
 //! Claim: before an item runs, its owner writes itself and the fire into the ledger record.
 
-use super::Context;
 use super::misfire::is_queued;
+use super::{Context, parameter_bytes};
 use crate::duty::own_item::OwnItem;
 use crate::duty::own_item::change_items;
 use crate::local::fires::Due;
@@ -57,7 +57,7 @@ fn add_slots(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let noted = cx.claimable_with(Attention::Misfired);
     let for_noted = noted.filter(|own| due.is_none_or(|at| own.ledger.has_settled(at)));
     let added = for_due.chain(for_noted).filter_map(|own| own.with_further_slot(cx, config));
-    let steps = cx.within_one_plan(added, |_| 0).flatten();
+    let steps = cx.within_one_plan(added, |steps| parameter_bytes(steps)).flatten();
     Plan::as_owner(Duty::Claim, cx, "fires meet busy slots")?.steps(steps).if_any()
 }
 

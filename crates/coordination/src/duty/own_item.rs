@@ -19,7 +19,7 @@ pub(crate) struct OwnItem<'a> {
     pub(crate) item: ShardingItem,
     pub(crate) view: &'a ItemView,
     /// The record of the item, with the fires that Java instances account for. A Java leader
-    /// creates no records. It shows the run of `further_slot`, if there is one.
+    /// creates no records. It has the run of `further_slot`, if there is one, in place of its own.
     pub(crate) ledger: Cow<'a, Ledger>,
     /// The slot that decides about the next run, if that is not the first one of the item.
     further_slot: Option<(ShardingItem, &'a ItemView)>,
@@ -44,8 +44,10 @@ enum SlotState {
     Busy,
     /// Idle by its record, with a run of this process.
     NotShown,
-    /// Idle by its record, with the mark of a run, or unreadable.
+    /// Idle by its record, with the mark of a run.
     Blocked,
+    /// Its record can show a run.
+    Unreadable,
     Missing,
 }
 
@@ -162,7 +164,7 @@ fn state_of(cx: &Context<'_>, slot: Slot, shown: &ItemView, ledger: Option<&Ledg
         Some(run) if run.is_idle() && shown.marks.shows_run() => SlotState::Blocked,
         Some(run) if run.is_idle() => SlotState::Free,
         Some(_) => SlotState::Busy,
-        None if shown.unreadable => SlotState::Blocked,
+        None if shown.unreadable => SlotState::Unreadable,
         None => SlotState::Missing,
     }
 }
@@ -187,12 +189,15 @@ impl<'a> OwnItem<'a> {
     /// Runs that began when the job allowed more count as well. A disabled item starts no runs, so
     /// that its first slot suffices.
     fn next_slot(&self, cx: &Context<'a>, config: &JobConfig) -> NextSlot<'a> {
-        let recorded = self.view.ledger.as_ref().map_or(0, |record| record.value.further_slots);
+        let known = cx.view.last_further_slot(self.item);
         let first = Slot { item: self.item, number: 0 };
-        if (config.slots() == 1 && recorded == 0) || self.view.is_disabled() {
+        if (config.slots() == 1 && known == 0) || self.view.is_disabled() {
             return NextSlot::Known(first, self.view);
         }
-        let further = (1..config.slots().max(recorded + 1)).map(|number| {
+        // An item that moves starts no run, so that its fires are noted while it has any.
+        let moves = cx.view.is_pending(self.item) || !self.view.is_of(cx.me);
+        let allowed = if moves { 1 } else { config.slots() };
+        let further = (1..config.slots().max(known + 1)).map(|number| {
             let slot = Slot { number, ..first };
             let shown = cx.view.item(slot.key());
             let ledger = shown.ledger.as_ref().map(|ledger| &ledger.value);
@@ -205,10 +210,19 @@ impl<'a> OwnItem<'a> {
             let found = allowed.find(|(.., state)| *state == wanted);
             found.map(|(slot, shown, _)| NextSlot::Known(*slot, shown))
         };
-        let has_run = |state| matches!(state, SlotState::Busy | SlotState::NotShown);
-        let runs = slots.iter().filter(|(.., state)| has_run(*state)).count();
-        if usize::try_from(config.slots()).is_ok_and(|most| runs >= most) {
+        let may_run =
+            |state| matches!(state, SlotState::Busy | SlotState::NotShown | SlotState::Unreadable);
+        let runs = slots.iter().filter(|(.., state)| may_run(*state)).count();
+        if usize::try_from(allowed).is_ok_and(|allowed| runs >= allowed) {
             return find(SlotState::Busy, u32::MAX).unwrap_or(NextSlot::NotShown);
+        }
+        // An operator may have restored a record of the item from before this run.
+        let is_unknown = |slot: Slot| {
+            let run = cx.local.runs.get(slot.key()).filter(|run| run.is_scheduled());
+            run.is_some_and(|run| !self.ledger.has_settled(run.fire))
+        };
+        if slots.iter().any(|(slot, ..)| is_unknown(*slot)) {
+            return NextSlot::NotShown;
         }
         if let Some(free) = find(SlotState::Free, config.slots()) {
             return free;
@@ -245,7 +259,7 @@ impl<'a> OwnItem<'a> {
         self.further_slot.is_none()
     }
 
-    /// Returns the slot that `ledger` shows the run of.
+    /// Returns the slot whose run `ledger` shows.
     fn slot(&self) -> (ShardingItem, &'a ItemView) {
         self.further_slot.unwrap_or((self.item, self.view))
     }
@@ -271,6 +285,7 @@ impl<'a> OwnItem<'a> {
         match further.zip(self.view.ledger.as_ref()) {
             Some((run, recorded)) => {
                 let (of_item, of_slot) = recorded.value.divided(&run.value, next);
+                let of_item = of_item.with_further_slot(Slot::of(key).number);
                 steps.push(Step::set_ledger(item, self.ledger_version, of_item));
                 steps.push(if of_slot == run.value {
                     Step::ledger_unchanged(key, run.version)

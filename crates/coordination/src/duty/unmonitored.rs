@@ -39,7 +39,7 @@ pub(crate) fn fire(cx: &Context<'_>) -> Option<FireDecision> {
     for (item, view) in cx.view.claimable_by(cx.me, cx.view.items()) {
         if view.is_disabled() {
             missed.push((item, MissReason::ItemDisabled));
-        } else if cx.local.runs.has(item) {
+        } else if cx.local.runs.has_item(item) {
             missed.push((item, MissReason::StillRunning));
         } else {
             starts.push(item);
@@ -56,7 +56,7 @@ pub(crate) fn requested(cx: &Context<'_>) -> Vec<ShardingItem> {
         return Vec::new();
     }
     let mine = cx.view.claimable_by(cx.me, cx.view.items()).map(|(item, _)| item);
-    mine.filter(|item| request.items.contains(item) && !cx.local.runs.has(*item)).collect()
+    mine.filter(|item| request.items.contains(item) && !cx.local.runs.has_item(*item)).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::JobView;
 use super::config::ConfigState;
 use super::item::{Attention, ItemView};
 use crate::wire::NodeKind;
-use crate::{FireTime, JobConfig, Slot, Versioned};
+use crate::{FireTime, JobConfig, MAX_SLOTS, Slot, Versioned};
 
 impl JobView {
     /// Returns the view of an item, or of the slot with this key. It is empty for an unknown one.
@@ -27,16 +27,30 @@ impl JobView {
         all.map(|(key, view)| (Slot::of(key), view))
     }
 
-    /// Returns the view of each slot that the record of an item names beside the first one, with
-    /// its key. A slot that the view does not show is empty.
+    /// Returns the view of each slot of an item up to the last one that has a record, with its key,
+    /// without the first one. A slot that the view does not show is empty.
     pub(crate) fn further_slots_of(
         &self,
         item: ShardingItem,
     ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
-        let ledger = self.item(item).ledger.as_ref();
-        let last = ledger.map_or(0, |ledger| ledger.value.further_slots);
+        let last = self.last_further_slot(item);
         let keys = (1..=last).map(move |number| Slot { item, number }.key());
         keys.map(|key| (key, self.item(key)))
+    }
+
+    /// Returns the number of the last slot of an item that has a record; 0 for the first one.
+    ///
+    /// The record of the item names it, but may be one from before that slot, which an operator has
+    /// restored.
+    pub(crate) fn last_further_slot(&self, item: ShardingItem) -> u32 {
+        let ledger = self.item(item).ledger.as_ref();
+        let recorded = ledger.map_or(0, |ledger| ledger.value.further_slots);
+        if self.further_slots.len() == 0 {
+            return recorded;
+        }
+        let is_shown =
+            |number: &u32| self.further_slots.get(Slot { item, number: *number }.key()).is_some();
+        (recorded + 1..MAX_SLOTS).rev().find(is_shown).unwrap_or(recorded)
     }
 
     /// Returns the slots that are not at rest: the items of which a slot is the first one, in

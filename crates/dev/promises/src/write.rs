@@ -157,7 +157,7 @@ impl Write<'_> {
         self.breach_of_run(change, old, new)
             .or_else(|| self.breach_of_settled_fire(change, old, new))
             .or_else(|| breach_of_cancellation(item, old, new))
-            .or_else(|| self.breach_of_overlap(item, old, new))
+            .or_else(|| self.breach_of_overlap(change, old, new))
             .or_else(|| self.breach_of_queue(item, old, new))
             .or_else(|| breach_of_gift(self.view, item.key(), old, new))
             .or_else(|| breach_of_waiting(self.view, change, old, new))
@@ -377,12 +377,19 @@ impl Write<'_> {
 
     /// Judges S21: the note of a fire requests the cancellation of the run that it meets if, and
     /// only if, the job says so and the run is for a scheduled fire of its own.
-    fn breach_of_overlap(&self, item: Slot, old: &Ledger, new: &Ledger) -> Option<Finding> {
+    fn breach_of_overlap(
+        &self,
+        change: &ItemChange<'_>,
+        old: &Ledger,
+        new: &Ledger,
+    ) -> Option<Finding> {
+        let item = change.slot;
         self.writer?;
         let ConfigState::Valid(config) = self.view.config_state() else { return None };
         let run = old.run().filter(|_| new.token == old.token && old.cancels().is_none())?;
         let is_requested = new.cancels().is_some();
-        let is_noted = new.is_busy() && new.misfire != old.misfire;
+        let noted = |of: &'_ ItemView| of.ledger.as_ref().and_then(|ledger| ledger.value.misfire);
+        let is_noted = new.is_busy() && noted(change.item_after) != noted(change.item_before);
         let cancels = config.value.overlap == Some(Overlap::Cancel);
         let shall_end =
             is_noted && cancels && run.kind == RunKind::Scheduled && run.merged.is_none();

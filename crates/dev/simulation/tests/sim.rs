@@ -299,11 +299,13 @@ fn parallel_script(seed: u64) -> Script {
     job.cluster_concurrency = if seed.is_multiple_of(3) { 4 } else { 0 };
     // Runs last up to three periods.
     (script.profile.work.slow, script.profile.work.slow_ms) = (80, 1_000 * (1 + seed as u32 % 3));
-    let next = |n: u64| match n % 6 {
+    let next = |n: u64| match n % 8 {
         0 => Change::Parallel(0),
         1 => Change::Queue(2),
         2 => Change::Queue(0),
         3 => Change::Parallel(3),
+        4 => Change::CancelOverlaps(true),
+        5 => Change::CancelOverlaps(false),
         _ => Change::Parallel(2),
     };
     with_changes(script, |change| matches!(change, Change::CancelOverlaps(_)), next)

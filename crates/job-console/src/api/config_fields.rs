@@ -62,7 +62,7 @@ pub(super) struct ConfigFields {
     misfire: Option<bool>,
     /// `cancel` if a fire ends the unfinished scheduled run that it meets; `queue 10` if each such
     /// fire gets a run of its own and at most 10 of them wait; `parallel 3` if each runs at once,
-    /// as long as less than 3 runs of the item are unfinished; null if one run stands for all.
+    /// as long as fewer than 3 runs of the item are unfinished; null if one run stands for all.
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "cancel")]
     overlap: Option<Option<String>>,

@@ -8,6 +8,7 @@ use super::{Case, Finding, FindingCode, Severity};
 use crate::JobSnapshot;
 use crate::fires::last_fire;
 use crate::held::moment;
+use crate::slots::slots_of;
 
 /// Returns the items whose last settled fire certainly lies in the future, with that fire.
 ///
@@ -40,7 +41,10 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
         let record = job.view().item(item).ledger.as_ref();
         let back =
             record.and_then(|record| Some((record.version, record.value.settle_back(present)?)));
-        let is_busy = record.is_some_and(|record| Ledger::is_busy(&record.value));
+        let is_busy = slots_of(job.view(), item).any(|(_, shown)| {
+            shown.ledger.as_ref().is_some_and(|record| Ledger::is_busy(&record.value))
+        });
+        let back = back.filter(|_| !is_busy);
         let wait = if is_busy { "; it can be set back once its run has ended" } else { "" };
         let text = format!(
             "an instance with a wrong clock has settled the fire of {}: the item starts no fire before that time{wait}",

@@ -344,7 +344,7 @@ fn waits_for_place(job: &JobSnapshot, id: &InstanceId) -> Option<WhyNot> {
 /// Returns the reason if the claimed run of a slot waits for a place in its process.
 fn waits_in_process(job: &JobSnapshot, key: ShardingItem) -> Option<WhyNot> {
     let id = job.runner(key)?;
-    job.view().waiting_runs(id).filter(|waiting| waiting.has(key))?;
+    job.view().waiting_runs(id).filter(|waiting| waiting.has(Slot::of(key).item))?;
     waits_for_place(job, id)
 }
 

@@ -32,9 +32,10 @@ impl Ledger {
     /// `slot` that of the slot.
     #[must_use]
     pub(crate) fn divided(&self, slot: &Self, changed: Self) -> (Self, Self) {
-        // A release by an older record relies on the last fire.
+        // If an older record is restored, `LocalRun::added_to` compares this fire. The fires of the
+        // item can have been set back.
         let begins = changed.token != slot.token;
-        let last_fire = if begins { changed.last_fire } else { slot.last_fire };
+        let last_fire = if begins { slot.last_fire.max(changed.last_fire) } else { slot.last_fire };
         let (_, config_of_next) = changed.next_owed();
         let fires = Self {
             last_fire: changed.last_fire,
