@@ -31,8 +31,8 @@ pub enum Overlap {
     /// The fire waits for a run of its own, after the fires that wait already. At most this number
     /// of fires wait for an item, from 1 to [`MAX_QUEUED_FIRES`].
     Queue(u32),
-    /// The fire runs at once, beside the unfinished runs of its item, as long as fewer than
-    /// this number are unfinished. From 2 to [`MAX_SLOTS`](crate::MAX_SLOTS). Further fires are noted,
+    /// The fire runs at once, beside the unfinished runs of its item, as long as fewer than this
+    /// number are unfinished. From 2 to [`MAX_SLOTS`](crate::MAX_SLOTS). Further fires are noted,
     /// and run as one run once a run has ended.
     Parallel(u32),
 }
