@@ -829,4 +829,10 @@ mutants! {
     ParallelNarrow,
     /// The record of an item with further slots is written as version 1.
     SlotsWrittenAsFormer,
+    /// A pending item counts as free if one of its slots is.
+    PendingSlotFree,
+    /// A fire that runs in a further slot is claimed again after a restored record of its item.
+    UnknownRunRepeated,
+    /// The further slots of an item are those that its record names alone.
+    RestoredSlotsForgotten,
 }

@@ -3341,6 +3341,33 @@ pub const MUTANTS: &[Row] = &[
             "wire::records::golden::golden_bytes_are_read_and_written",
         )),
     },
+    Row {
+        mutant: M::PendingSlotFree,
+        properties: &["S3"],
+        story: "fires that meet a run of a pending item are missed",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "fires_of_a_pending_item_are_noted_while_any_slot_is_busy",
+        )),
+    },
+    Row {
+        mutant: M::UnknownRunRepeated,
+        properties: &["S1a"],
+        story: "a fire runs in two slots after an operator has restored a record",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "item_whose_older_record_was_restored_keeps_its_further_slots",
+        )),
+    },
+    Row {
+        mutant: M::RestoredSlotsForgotten,
+        properties: &["S5"],
+        story: "an item moves during a run after an operator has restored its record",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "item_whose_older_record_was_restored_keeps_its_further_slots",
+        )),
+    },
 ];
 
 /// Returns a test by its file and its name.

@@ -12,10 +12,24 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if usize::try_from(config.slots()).is_ok_and(|most| runs >= most) {
+        from: r#"        if usize::try_from(allowed).is_ok_and(|allowed| runs >= allowed) {
 "#,
         to: r#"        let runs = if mutant::is(Mutant::RunsBesideUncounted) { 0 } else { runs };
-        if usize::try_from(config.slots()).is_ok_and(|most| runs >= most) {
+        if usize::try_from(allowed).is_ok_and(|allowed| runs >= allowed) {
+"#,
+    },
+    Site {
+        from: r#"        let moves = cx.view.is_pending(self.item) || !self.view.is_of(cx.me);
+"#,
+        to: r#"        let moves = cx.view.is_pending(self.item) || !self.view.is_of(cx.me);
+        let moves = moves && !mutant::is(Mutant::PendingSlotFree);
+"#,
+    },
+    Site {
+        from: r#"        if slots.iter().any(|(slot, ..)| is_unknown(*slot)) {
+"#,
+        to: r#"        let repeats = mutant::is(Mutant::UnknownRunRepeated);
+        if slots.iter().any(|(slot, ..)| is_unknown(*slot)) && !repeats {
 "#,
     },
     Site {

@@ -31,9 +31,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        } else if cx.local.runs.has(item) {
+        from: r#"        } else if cx.local.runs.has_item(item) {
 "#,
-        to: r#"        } else if cx.local.runs.has(item) && !mutant::is(Mutant::UnclaimedBesideRun) {
+        to: r#"        } else if cx.local.runs.has_item(item) && !mutant::is(Mutant::UnclaimedBesideRun) {
 "#,
     },
 ];

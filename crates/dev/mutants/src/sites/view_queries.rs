@@ -4,6 +4,12 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"        if self.further_slots.len() == 0 {
+"#,
+        to: r#"        if self.further_slots.len() == 0 || mutant::is(Mutant::RestoredSlotsForgotten) {
+"#,
+    },
+    Site {
         from: r#"        pending
             || (config.monitor_execution && self.has_unrecorded_item(total))
             || (self.may_retire() && self.has_surplus_item(total))
