@@ -26,8 +26,9 @@ pub(crate) struct DeclaringFile {
     /// Name, which ends in `.toml`, `.yaml` or `.yml`.
     #[schema(example = "jobs.toml")]
     pub(crate) name: String,
-    /// Content, as `ejob worker` reads it. It must not name files to read. Only the configurations
-    /// are checked, not the values of `script`, `http` and `error_handlers`.
+    /// Content, as `ejob worker` reads it. It must neither name files to read nor declare groups.
+    /// Only the configurations are checked, not the values of `script`, `http` and
+    /// `error_handlers`.
     #[schema(example = "[[jobs]]\nname = \"report\"\nsharding_total_count = 3\nstored = true\n")]
     pub(crate) text: String,
 }
@@ -86,6 +87,12 @@ fn configs(files: &[DeclaringFile]) -> Result<Vec<JobConfig>, String> {
     let mut read = Vec::new();
     for DeclaringFile { name, text } in files {
         let file = JobFile::from_named(name, text).map_err(|error| format!("{name}: {error}"))?;
+        if let Some((group, _)) = file.groups().first() {
+            return Err(format!(
+                "{name}: [[groups]] has {group}; valid is a file without groups: an operator sets \
+                 the limits of a group by themselves"
+            ));
+        }
         read.push((name.clone(), file));
     }
     declared_configs(&read).map_err(|error| error.to_string())

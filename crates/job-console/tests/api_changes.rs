@@ -517,6 +517,10 @@ async fn unusable_files_are_named() {
     let got = apply(json!([{ "name": "a.toml", "text": text }]), "default").await;
     let detail = got.problem(422, "invalid-job-file");
     assert!(detail.starts_with("a.toml: line 3: job \"a\": sharding_total_count is 0"), "{detail}");
+    let text = "[[groups]]\nname = 'shared'\ncluster_concurrency = 2\n";
+    let got = apply(json!([{ "name": "a.toml", "text": text }]), "default").await;
+    let detail = got.problem(422, "invalid-job-file");
+    assert!(detail.starts_with("a.toml: [[groups]] has shared; valid is"), "{detail}");
     let got = apply(json!([{ "name": "a.json", "text": "{}" }]), "default").await;
     assert!(got.problem(422, "invalid-job-file").contains("valid is a name that ends in .toml"));
     let text = text.replace("= 0", "= 1");

@@ -298,7 +298,8 @@ fn parallel_script(seed: u64) -> Script {
         (false, [2, 2, 3, 5][usize::try_from(seed % 4).expect("below four")]);
     job.cluster_concurrency = if seed.is_multiple_of(3) { 4 } else { 0 };
     // Runs last up to three periods.
-    (script.profile.work.slow, script.profile.work.slow_ms) = (80, 1_000 * (1 + seed as u32 % 3));
+    let periods = 1 + u32::try_from(seed % 3).expect("below three");
+    (script.profile.work.slow, script.profile.work.slow_ms) = (80, 1_000 * periods);
     let next = |n: u64| match n % 8 {
         0 => Change::Parallel(0),
         1 => Change::Queue(2),
