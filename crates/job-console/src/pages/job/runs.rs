@@ -226,7 +226,8 @@ fn item(cx: &Cx<'_>, job: &JobLine, record: &FireRecord) -> Markup {
                 (pill(outcome_class(word), &lang.outcome(word)))
                 @if let Some(source) = record.source { " " span.dim { (lang.source(source.as_str())) } }
             }
-            td {
+            // Links within a text are underlined.
+            td.text[record.former_holder.is_some()] {
                 @if let Some(id) = &record.instance { (instance(cx, id.as_str())) }
                 @if let Some(former) = &record.former_holder {
                     " " span.dim { (lang.taken_over_from()) " " (instance(cx, former.as_str())) }

@@ -81,13 +81,9 @@ messages! {
         | "此次更改之前的配置已重新生效；下次运行将表明是否有效。";
     restore_before_change() "Restore the configuration before it" | "恢复此前的配置";
     not_set() "not set" | "未设置";
-    overlap_number()
-        "Most queued fires (queue, 1 to 100), or most runs of an item at once (parallel, 2 to 16)"
-        | "最多排队的触发数（queue，1 到 100），或同一分片最多同时运行数（parallel，2 到 16）";
+    overlap_number() "N of queue or parallel" | "queue 或 parallel 的数目";
     overlap_queue() "queue: each gets a run of its own" | "queue：各自运行一次";
-    overlap_parallel()
-        "parallel: each runs at once, beside the unfinished runs"
-        | "parallel：立即运行，与未完成的运行并行";
+    overlap_parallel() "parallel: each runs at once" | "parallel：立即并行运行";
     overlap_cancel() "cancel: the unfinished run is cancelled" | "cancel：取消未完成的运行";
     overlap_none() "none: misfire alone decides" | "无：仅由 misfire 决定";
     repeated_both() "both: times that occur twice fire twice" | "both：出现两次的时刻触发两次";
