@@ -517,8 +517,9 @@ async fn unusable_files_are_named() {
     let got = apply(json!([{ "name": "a.toml", "text": text }]), "default").await;
     let detail = got.problem(422, "invalid-job-file");
     assert!(detail.starts_with("a.toml: line 3: job \"a\": sharding_total_count is 0"), "{detail}");
-    let text = "[[groups]]\nname = 'shared'\ncluster_concurrency = 2\n";
-    let got = apply(json!([{ "name": "a.toml", "text": text }]), "default").await;
+    let grouped = "[[groups]]\nname = 'shared'\ncluster_concurrency = 2\n\n[[jobs]]\nname = 'a'\nstored = true\n\
+                sharding_total_count = 1\n";
+    let got = apply(json!([{ "name": "a.toml", "text": grouped }]), "default").await;
     let detail = got.problem(422, "invalid-job-file");
     assert!(detail.starts_with("a.toml: [[groups]] has shared; valid is"), "{detail}");
     let got = apply(json!([{ "name": "a.json", "text": "{}" }]), "default").await;

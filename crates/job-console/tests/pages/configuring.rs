@@ -247,9 +247,9 @@ async fn fields_with_few_values_are_chosen_and_a_queue_has_its_length() {
     let form = world.get(EDIT).await.text;
     assert!(form.contains("<option value=\"parallel\" selected>"), "{form}");
     assert!(form.contains("max=\"100\" value=\"3\""), "{form}");
-    assert!(form.contains("beside the unfinished runs"), "{form}");
+    assert!(form.contains("parallel: each runs at once</option>"), "{form}");
     let zh = world.get(&format!("{EDIT}?lang=zh")).await.text;
-    assert!(zh.contains("与未完成的运行并行"), "{zh}");
+    assert!(zh.contains("parallel：立即并行运行</option>"), "{zh}");
 }
 
 #[tokio::test]
