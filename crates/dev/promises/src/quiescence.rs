@@ -83,7 +83,7 @@ fn waits_for_run(view: &JobView, item: ShardingItem) -> bool {
 }
 
 /// Returns all slots of all items.
-fn slots(view: &JobView) -> impl Iterator<Item = (Slot, &ItemView)> {
+pub(crate) fn slots(view: &JobView) -> impl Iterator<Item = (Slot, &ItemView)> {
     view.items().map(|(item, shown)| (Slot::of(item), shown)).chain(view.further_slots())
 }
 

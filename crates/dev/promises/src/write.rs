@@ -11,6 +11,7 @@ use coordination::{
 use sharding::{InstanceId, ShardingItem};
 
 use crate::backfill::{breach_of_gift, is_withdrawn};
+use crate::quiescence::slots;
 use crate::{Breach, Finding};
 
 /// An item, or a further slot of it, before and after a write.
@@ -241,15 +242,15 @@ impl Write<'_> {
         if owner != Some(&run.holder) || self.view.next_owner(change.slot.item).is_some() {
             return Some((Breach::Ownership, "was claimed by another instance than its owner"));
         }
-        let record = |of: &'_ ItemView| of.ledger.as_ref().map(|ledger| ledger.value.clone());
-        let (Some(fires), Some(left)) = (record(change.item_before), record(change.item_after))
+        let (Some(fires), Some(left)) = (&change.item_before.ledger, &change.item_after.ledger)
         else {
             return Some((Breach::Claims, "was claimed without a record of the item"));
         };
+        let (fires, left) = (&fires.value, &left.value);
         if fires.disabled {
             return Some((Breach::Disabled, "was claimed although it is disabled"));
         }
-        if let Some(text) = self.breach_of_slots(change, &left, run) {
+        if let Some(text) = self.breach_of_slots(change, left, run) {
             return Some((Breach::Slots, text));
         }
         // Later fires of a disabled item are skipped while noted fires wait.
@@ -367,9 +368,7 @@ impl Write<'_> {
         if permit >= limit {
             return Some("was claimed with a permit beyond the limit");
         }
-        let items = self.view.items().map(|(item, view)| (Slot::of(item), view));
-        let slots = items.chain(self.view.further_slots());
-        let others = slots.filter(|(other, _)| *other != of);
+        let others = slots(self.view).filter(|(other, _)| *other != of);
         let mut running = others.filter_map(|(_, view)| view.ledger.as_ref()?.value.running());
         let has_it = |other: &Run| other.permit == Some(permit) && (self.is_alive)(&other.holder);
         running.any(has_it).then_some("was claimed with the permit of another run")
