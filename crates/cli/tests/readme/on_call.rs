@@ -101,6 +101,9 @@ async fn situations_with_workers_work_as_printed() {
     on_call.shell.succeed(cause("10")).await;
     on_call.session(10, 4, &[]).await;
 
+    // Runs that began before the last worker joined are on instances that have lost their items.
+    on_call.shell.succeed("ejob cancel slow --all --why 'all workers have joined'").await;
+    on_call.shell.until_without("ejob why slow 0", "still runs").await;
     let reasons = on_call.shell.until("ejob why slow 0", "still runs").await;
     let holder = reasons.split(' ').next().unwrap();
     on_call.session(2, 4, &[(HANGING, holder)]).await;
