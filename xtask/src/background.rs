@@ -1,8 +1,10 @@
-//! A background program during other steps, whose output is printed at its end.
+//! Background programs, whose output is printed at their end.
 
 use std::fs::File;
-use std::io::{self, Seek};
+use std::io::{self, Seek, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Error;
@@ -49,10 +51,38 @@ impl Background {
 
     fn wait_and_print(&mut self) -> io::Result<std::process::ExitStatus> {
         let status = self.child.wait()?;
-        println!("$ {}", self.line);
         self.output.rewind()?;
-        io::copy(&mut self.output, &mut io::stdout())?;
+        // The lock keeps the outputs of programs apart that end at the same time.
+        let mut printed = io::stdout().lock();
+        writeln!(printed, "$ {} ({:.1} s)", self.line, self.start.elapsed().as_secs_f64())?;
+        io::copy(&mut self.output, &mut printed)?;
         Ok(status)
+    }
+}
+
+/// Runs programs, at most `at_once` at the same time. After a failure no further program starts.
+///
+/// Returns the first error.
+pub(crate) fn run_all(programs: Vec<(String, Command)>, at_once: usize) -> Result<(), Error> {
+    let left = Mutex::new(programs.into_iter());
+    let failure = Mutex::new(None);
+    let run_next = || -> Option<()> {
+        let (name, command) = left.lock().unwrap_or_else(PoisonError::into_inner).next()?;
+        let ended = Background::start(&name, command).and_then(Background::end);
+        let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = ended {
+            failure.get_or_insert(error);
+        }
+        failure.is_none().then_some(())
+    };
+    thread::scope(|scope| {
+        for _ in 0..at_once {
+            scope.spawn(|| while run_next().is_some() {});
+        }
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(()),
     }
 }
 
@@ -81,6 +111,25 @@ mod tests {
         steps.join(good).unwrap();
         let message = with_causes(&steps.join(bad).unwrap_err());
         assert_eq!(message, "step `side` failed: `nice -n 10 false` ended with exit status: 1");
+    }
+
+    #[test]
+    fn programs_run_side_by_side_until_one_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        run(Command::new("mkfifo").arg(&pipe)).unwrap();
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).current_dir(folder.path());
+            (script.to_owned(), command)
+        };
+        // Each side of the pipe waits for the other.
+        run_all(vec![shell(": > pipe"), shell(": < pipe"), shell(": > third")], 2).unwrap();
+        assert!(folder.path().join("third").exists());
+        let failing = vec![shell(": > first"), shell("exit 3"), shell(": > never")];
+        let message = with_causes(&run_all(failing, 1).unwrap_err());
+        assert_eq!(message, "`sh -c exit 3` ended with exit status: 3");
+        assert!(folder.path().join("first").exists() && !folder.path().join("never").exists());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: the checks that every change has to pass.
 
-use crate::background::Background;
+use crate::background::{Background, run_all};
 use crate::program::Programs;
 use crate::steps::{Steps, cargo, niced};
 use crate::{Error, servers, workspace, zookeeper};
@@ -16,6 +16,10 @@ const PROGRAMS: &str = "--bin ejob-sim --bin ejob-verify --bin ejob-worker \
 
 /// Arguments of cargo for the doc tests. None needs a server, so that all packages have theirs.
 const DOC_TESTS: &str = "test --workspace --all-features --doc";
+
+/// Number of test programs that run at the same time. Many of them mostly wait for fires, sessions
+/// and servers.
+const TEST_PROGRAMS_AT_ONCE: usize = 3;
 
 const QUICK_START: &str = "run --example quickstart";
 
@@ -49,13 +53,14 @@ pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::begin();
     steps.step("ZooKeeper", zookeeper::ensure)?;
     let programs = steps.step("build of programs", || Programs::build_as_tested(PROGRAMS))?;
-    steps.command("tests", &mut cargo(&without_servers()))?;
+    let tests = steps
+        .step("build of tests", || Programs::build(&format!("{} --no-run", without_servers())))?;
+    steps.step("tests", || run_all(tests.all_tests(), TEST_PROGRAMS_AT_ONCE))?;
     // In the background, because the scenarios mostly wait for fires and sessions.
     let mut scenarios = programs.command("ejob-verify")?;
     scenarios.current_dir(workspace());
     let scenarios = Background::start("ten scenarios on ZooKeeper", scenarios)?;
-    let mut model =
-        Programs::build(&format!("{} --no-run", without_servers()))?.library_tests("model")?;
+    let mut model = tests.library_tests("model")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
     let model = Background::start("exhaustive model", niced(&model))?;
     steps.command("doc tests", &mut cargo(DOC_TESTS))?;

@@ -106,7 +106,8 @@ async fn situations_with_workers_work_as_printed() {
     on_call.shell.until_without("ejob why slow 0", "still runs").await;
     let reasons = on_call.shell.until("ejob why slow 0", "still runs").await;
     let holder = reasons.split(' ').next().unwrap();
-    on_call.session(2, 4, &[(HANGING, holder)]).await;
+    let used = [(HANGING, holder), ("token 1", "token 2")];
+    on_call.session(2, 4, &used).await;
 
     on_call.shell.succeed(cause("8")).await;
     on_call.stop("kill %3").await;
