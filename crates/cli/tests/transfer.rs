@@ -192,7 +192,7 @@ async fn export_and_import_carry_the_limits_of_groups() {
 
     let dry = world.ejob_in("/other", &["import", file]).await.done();
     let steps = "would create group db: at most 3 runs at once\n\
-                 would create group idle: at most 1 runs at once\n\
+                 would create group idle: at most 1 run at once\n\
                  would create plain\nwould create three\nwould create two\n";
     assert_eq!(dry, format!("{steps}nothing was changed; to import, repeat with --apply\n"));
     let done = world.ejob_in("/other", &["import", file, "--apply"]).await.done();

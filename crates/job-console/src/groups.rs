@@ -87,5 +87,7 @@ mod tests {
         }
         let valid = limits(Some(3), Some("9 in 1m")).unwrap();
         assert_eq!(valid.to_string(), "at most 3 runs at once, at most 9 starts in 1m");
+        let single = limits(Some(1), Some("1 in 1m")).unwrap();
+        assert_eq!(single.to_string(), "at most 1 run at once, at most 1 start in 1m");
     }
 }

@@ -311,7 +311,7 @@ async fn limits_of_groups_are_exported_and_imported() {
     let steps = plan(false).await;
     let created = [
         "create group db: at most 3 runs at once, at most 9 starts in 1m",
-        "create group idle: at most 1 runs at once",
+        "create group idle: at most 1 run at once",
     ];
     assert_eq!(shown(&steps), created);
     let report = operations.import_all(&steps, &by(), || ()).await;

@@ -107,12 +107,14 @@ impl GroupLimits {
 
 impl fmt::Display for GroupLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let runs = self.cluster_concurrency.map(|max| format!("at most {max} runs at once"));
-        let starts = self.start_rate.map(|rate| {
+        let plural = |n: u32| if n == 1 { "" } else { "s" };
+        let runs = |max| format!("at most {max} run{} at once", plural(max));
+        let starts = |rate: StartRate| {
             let text = rate.to_string();
             let (max, period) = text.split_once(" in ").unwrap_or((&text, ""));
-            format!("at most {max} starts in {period}")
-        });
+            format!("at most {max} start{} in {period}", plural(rate.max))
+        };
+        let (runs, starts) = (self.cluster_concurrency.map(runs), self.start_rate.map(starts));
         match (runs, starts) {
             (None, None) => f.write_str("no limits"),
             (Some(one), None) | (None, Some(one)) => f.write_str(&one),

@@ -8,7 +8,9 @@ use crate::pages::locale::{Lang, counts, messages};
 const LIMITS: &Patterns = &[
     ("no limits", "没有上限"),
     ("unreadable", "无法读取"),
+    ("at most 1 run at once", "最多同时 1 个运行"),
     ("at most {} runs at once", "最多同时 {0} 个运行"),
+    ("at most 1 start in {}", "{0} 内最多启动 1 次"),
     ("at most {} starts in {}", "{1} 内最多启动 {0} 次"),
 ];
 
