@@ -39,6 +39,11 @@ const SLOW = 'daily-report'
 const LEAVING = 'settle-payments'
 /** A job that is paused, so that a backfill of it stays in progress. */
 const PAUSED = 'newsletter'
+/**
+ * Operations whose page is that of another operation, and needs nodes that no process leaves. The
+ * Rust tests of the pages write such nodes and perform them.
+ */
+const IN_RUST_TESTS = ['repair_finding_of_group']
 /** Operations of the API that a test has performed, each with its way. */
 const performed = new Set()
 
@@ -368,7 +373,9 @@ test('each operation of the API is performed by each way', async () => {
   const { paths } = await (await fetch(`${running.address}/api/v1/openapi.json`)).json()
   const all = Object.values(paths).flatMap((methods) => Object.entries(methods))
   const changes = all.filter(([method]) => ['delete', 'patch', 'post', 'put'].includes(method))
-  const ids = changes.map(([, { operationId }]) => operationId)
+  const known = changes.map(([, { operationId }]) => operationId)
+  for (const id of IN_RUST_TESTS) assert.ok(known.includes(id), `${id} is an operation`)
+  const ids = known.filter((id) => !IN_RUST_TESTS.includes(id))
   assert.ok(ids.length > 0, 'the document has no operations')
   const needed = ids.flatMap((id) => ROUNDS.map(({ name }) => `${id} by ${name}`))
   assert.deepEqual(needed.filter((one) => !performed.has(one)), [])

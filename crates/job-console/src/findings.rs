@@ -1,15 +1,18 @@
-//! The findings of the doctor for all jobs of a namespace.
+//! The findings of the doctor for all jobs and groups of a namespace.
 //!
 //! An examination visits all items of a job, so only jobs that have changed are examined again.
+//! Groups have few nodes, and all are examined after each change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::JobName;
+use coordination::{GroupName, JobName};
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
-use operations::{Finding, FindingCode, JobSnapshot, LiveNamespace, Severity, Updates, diagnose};
+use operations::{
+    Finding, FindingCode, JobSnapshot, LiveNamespace, Severity, Update, Updates, diagnose,
+};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -21,25 +24,44 @@ const LONG: Duration = Duration::from_millis(5);
 /// Pause after a long examination, as a multiple of its time. It bounds the share of a processor.
 const PAUSE: u32 = 20;
 
-/// The findings of each job that has any.
+/// The findings of the jobs and the groups that have any.
 #[derive(Debug, Default)]
-pub(crate) struct Found(BTreeMap<JobName, Arc<Vec<Finding>>>);
+pub(crate) struct Found {
+    jobs: BTreeMap<JobName, Arc<Vec<Finding>>>,
+    groups: Vec<Finding>,
+}
 
 impl Found {
-    /// Returns the findings of all jobs, in the order of their names.
+    /// Returns the findings of all groups, then those of all jobs in the order of their names.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Finding> {
-        self.0.values().flat_map(|found| &**found)
+        self.groups.iter().chain(self.jobs.values().flat_map(|found| &**found))
     }
 
-    /// Returns the number of findings of a job that are more than information.
-    pub(crate) fn problems_of(&self, job: &JobName) -> usize {
-        self.0.get(job).map_or(0, |found| problems(found.iter()))
+    /// Returns the findings about a job, and about the limits and nodes of its group that belong to
+    /// no job.
+    pub(crate) fn concerning(
+        &self,
+        job: &JobName,
+        group: Option<&GroupName>,
+    ) -> impl Iterator<Item = &Finding> {
+        let of_groups = self.groups.iter().filter(move |it| it.concerns(job, group));
+        of_groups.chain(self.jobs.get(job).into_iter().flat_map(|found| &**found))
+    }
+
+    /// Returns the number of findings concerning a job that are more than information.
+    pub(crate) fn problems_of(&self, job: &JobSnapshot) -> usize {
+        problems(self.concerning(job.job(), group_of(job)))
     }
 
     /// Returns the number of findings that are more than information.
     pub(crate) fn problems(&self) -> usize {
         problems(self.all())
     }
+}
+
+/// Returns the group that the configuration of a job names.
+pub(crate) fn group_of(job: &JobSnapshot) -> Option<&GroupName> {
+    job.config()?.group.as_ref()
 }
 
 fn problems<'a>(found: impl Iterator<Item = &'a Finding>) -> usize {
@@ -96,36 +118,33 @@ impl Findings {
         }
         let known = self.found();
         let mut changed = examiner.changed();
-        changed.extend(known.0.iter().filter(|(_, found)| depend_on_time(found)).map(name_of));
-        if changed.is_empty() {
+        let by_time = known.jobs.iter().filter(|(_, found)| depend_on_time(found));
+        changed.jobs.extend(by_time.map(|(name, _)| name.clone()));
+        if changed.jobs.is_empty() && changed.groups.is_empty() {
             return;
         }
-        let mut found = known.0.clone();
-        for name in changed {
+        let mut jobs = known.jobs.clone();
+        for name in changed.jobs {
             match live
                 .job(&name)
                 .map(|job| diagnose(&job, None, now))
                 .filter(|found| !found.is_empty())
             {
-                Some(of_job) => drop(found.insert(name, Arc::new(of_job))),
-                None => drop(found.remove(&name)),
+                Some(of_job) => drop(jobs.insert(name, Arc::new(of_job))),
+                None => drop(jobs.remove(&name)),
             }
         }
-        *self.found.lock() = Arc::new(Found(found));
+        // Nodes of a group are judged by the records of its jobs, so each change can matter.
+        *self.found.lock() = Arc::new(Found { jobs, groups: live.diagnose_groups() });
         let time = began.elapsed();
         examiner.paused_until = (time > LONG).then(|| Instant::now() + time * PAUSE);
     }
 }
 
 impl Examiner {
-    fn changed(&mut self) -> BTreeSet<JobName> {
-        let update = self.updates.next().now_or_never().flatten();
-        update.map(|update| update.jobs).unwrap_or_default()
+    fn changed(&mut self) -> Update {
+        self.updates.next().now_or_never().flatten().unwrap_or_default()
     }
-}
-
-fn name_of((name, _): (&JobName, &Arc<Vec<Finding>>)) -> JobName {
-    name.clone()
 }
 
 /// Returns true if findings can end without a change of the job.
@@ -133,21 +152,41 @@ fn depend_on_time(found: &[Finding]) -> bool {
     found.iter().any(|finding| finding.code == FindingCode::FutureFire)
 }
 
-/// Returns a finding of the present diagnosis.
+/// Returns the present findings concerning a job: about its group, then about itself.
+pub(crate) fn of_job(live: &LiveNamespace, job: &JobSnapshot, now: Timestamp) -> Vec<Finding> {
+    let mut found = live.diagnose_groups();
+    found.retain(|finding| finding.concerns(job.job(), group_of(job)));
+    found.extend(diagnose(job, None, now));
+    found
+}
+
+/// Job or group whose finding a request names.
+#[derive(Clone, Debug)]
+pub(crate) enum Subject {
+    Job(Arc<JobSnapshot>),
+    Group(GroupName),
+}
+
+/// Returns a finding of the present diagnosis of its subject.
 pub(crate) fn finding(
-    job: &JobSnapshot,
-    code: &str,
-    node: Option<&str>,
+    live: &LiveNamespace,
+    subject: &Subject,
+    (code, node): (&str, Option<&str>),
     now: Timestamp,
 ) -> Answer<Finding> {
-    let mut findings = diagnose(job, None, now).into_iter();
+    let (name, found) = match subject {
+        Subject::Job(job) => (format!("job {}", job.job()), diagnose(job, None, now)),
+        Subject::Group(group) => {
+            let mut found = live.diagnose_groups();
+            found.retain(|finding| finding.group.as_deref() == Some(group.as_str()));
+            (format!("group {group}"), found)
+        }
+    };
     let same = |one: &Finding| one.code.as_str() == code && one.node.as_deref() == node;
-    findings.find(same).ok_or_else(|| {
+    found.into_iter().find(same).ok_or_else(|| {
         let node = node.unwrap_or("none");
-        let detail = format!(
-            "job {} has no finding with code {code:?} and node {node}; examine it again",
-            job.job()
-        );
+        let detail =
+            format!("{name} has no finding with code {code:?} and node {node}; examine it again");
         Problem::not_found("no-such-finding", detail)
     })
 }

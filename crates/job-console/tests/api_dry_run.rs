@@ -27,6 +27,9 @@ type Row = (&'static str, &'static [(&'static str, &'static str)], Value, Shows)
 /// Prefix of the path of a row whose path has two methods.
 const DELETE: &str = "DELETE ";
 
+/// A permit that no run returns.
+const PERMIT: &str = "/job@-@groups/db/permits/9";
+
 fn rows(exported: &Value, finding: &Value) -> Vec<Row> {
     const REPORT: &[(&str, &str)] = &[("job", "report")];
     const LONG: &[(&str, &str)] = &[("job", "long")];
@@ -49,6 +52,7 @@ fn rows(exported: &Value, finding: &Value) -> Vec<Row> {
     let files = json!([{ "name": "a.toml", "text": text }]);
     let fields = json!({ "fields": { "cron": "0 0 7 * * ?" } });
     let creation = json!({ "template": "monthly", "fields": { "sharding_total_count": 1 } });
+    let of_group = json!({ "code": "orphaned-group-permit", "node": PERMIT });
     let period = json!({ "from": "2024-02-01T00:00:00Z", "to": "2024-02-03T00:00:00Z" });
     let silence = json!({ "expectation": "late_after", "seconds": 60 });
     vec![
@@ -80,6 +84,7 @@ fn rows(exported: &Value, finding: &Value) -> Vec<Row> {
         ),
         ("/jobs/{job}/removal", OFF, json!({ "confirmation": "off" }), Done),
         ("/jobs/{job}/findings/repair", JAVA, finding.clone(), Done),
+        ("/groups/{group}/findings/repair", GROUP, of_group, Done),
         ("/servers/{server}/pause", &[("server", "10.0.0.1")], empty(), Done),
         ("/servers/{server}/resume", &[("server", "10.0.0.1")], empty(), Done),
         ("/servers/{server}/disable", SERVER, empty(), Done),
@@ -161,7 +166,8 @@ async fn prepared() -> (Site, Value) {
     post("paused/pause", r#"{"reason":"test"}"#).await;
     post("off/items/disable", r#"{"items":[0],"reason":"test"}"#).await;
     post("off/disable", r#"{"reason":"test"}"#).await;
-    site.write(&[("/java-3/trigger/10.0.0.2@-@9".to_owned(), String::new())]).await;
+    let trigger = "/java-3/trigger/10.0.0.2@-@9".to_owned();
+    site.write(&[(PERMIT.to_owned(), "x".to_owned()), (trigger, String::new())]).await;
     let path = format!("{BASE}/jobs/java-3/findings?least=info");
     let code = operations::FindingCode::OrphanedTrigger.as_str();
     let found = |got: &Got| got.rows().iter().find(|row| row["code"] == code).cloned();

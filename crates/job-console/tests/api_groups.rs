@@ -99,3 +99,47 @@ async fn unreadable_limits_are_null_and_can_be_replaced() {
     let limits = reg_center::NodePath::parse("/job@-@groups/db/limits").unwrap();
     assert!(center.read(&limits).await.unwrap().is_some_and(|node| node.data.len() > 1));
 }
+
+#[tokio::test]
+async fn findings_about_groups_are_listed_first_and_repaired() {
+    let site = Site::populated().await;
+    let permit = "/job@-@groups/db/permits/9".to_owned();
+    site.write(&[(permit.clone(), "x".to_owned())]).await;
+    let path = format!("{BASE}/findings");
+    let is_found = |got: &Got| got.rows().iter().any(|row| row["group"] == "db");
+    let got = site.until(&path, is_found).await;
+    let row = got.rows()[0].clone();
+    assert_eq!((&row["job"], &row["group"]), (&json!(""), &json!("db")), "{row}");
+    assert_eq!(row["code"], "orphaned-group-permit");
+    let page = site.get(&format!("{path}?limit=1")).await.ok();
+    assert_eq!(page.rows(), std::slice::from_ref(&row));
+    let next = page.body["next"].as_str().unwrap();
+    let rest = site.get(&format!("{path}?cursor={next}")).await.ok();
+    assert_eq!(rest.rows(), &got.rows()[1..], "the cursor is valid for groups");
+    let of_job = format!("{BASE}/jobs/long/findings");
+    assert!(is_found(&site.get(&of_job).await.ok()), "the job is in the group");
+    assert!(!is_found(&site.get(&format!("{BASE}/jobs/java-3/findings")).await.ok()));
+
+    let repair = |subject: &str, dry_run: &str| {
+        let path = format!("{BASE}/{subject}/findings/repair{dry_run}");
+        let body = json!({ "code": row["code"], "node": permit, "reason": "leftover" });
+        (path, body.to_string())
+    };
+    for subject in ["jobs/long", "groups/api"] {
+        let (path, body) = repair(subject, "");
+        let got = site.change(Method::POST, &path, &[], &body).await;
+        got.problem(404, "no-such-finding");
+    }
+    let writes = site.counting.writes();
+    let (preview, body) = repair("groups/db", "?dry_run=true");
+    let previewed = site.change(Method::POST, &preview, &[], &body).await.ok();
+    assert_eq!(site.counting.writes(), writes, "a dry run writes nothing");
+    let (apply, body) = repair("groups/db", "");
+    let got = site.change(Method::POST, &apply, &[], &body).await.ok();
+    assert_eq!(got.body["report"]["done"], previewed.body["report"]["done"]);
+    assert_eq!(got.body["report"]["done"][0]["job"], "group db", "{}", got.body);
+    site.until(&path, |got| !is_found(got)).await;
+    let group = site.get(&format!("{BASE}{DB}")).await.ok();
+    let change = &group.body["changes"][0];
+    assert_eq!((&change["act"], &change["why"]), (&json!("fix"), &json!("leftover")));
+}

@@ -256,10 +256,7 @@ impl Reading {
         if let Some(job) = &given.job {
             let config = self.namespace.job(job).and_then(|found| found.config());
             let group = config.and_then(|config| config.group.as_ref());
-            findings.retain(|finding| {
-                let is_of_group = finding.group.as_deref() == group.map(|group| group.as_str());
-                finding.job == job.as_str() || (finding.job.is_empty() && is_of_group)
-            });
+            findings.retain(|finding| finding.concerns(job, group));
         }
         findings
     }

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::Query;
 use axum::response::Response;
-use jiff::Timestamp;
-use operations::{Finding, JobSnapshot, Severity, diagnose};
+use operations::{Finding, Severity, diagnose};
 use serde::{Deserialize, Serialize};
 
 use super::change::{Changed, Intent, changed};
 use super::paging::{Page, Paging};
 use super::place::{Live, Place};
 use super::scan;
-use crate::findings::finding;
+use crate::findings::{Subject, finding, of_job};
 use crate::problem::Answer;
 
 /// Condition and page of a list of findings.
@@ -48,10 +47,11 @@ impl From<Least> for Severity {
     }
 }
 
-/// Job, and number of the finding within the job.
+/// Job that was examined, and number of the finding within it. Findings about groups come first:
+/// they have an empty text, which is no job's name.
 type FindingKey = (String, usize);
 
-/// Examines one job, which may be nodes without a configuration.
+/// Examines one job and the limits of its group. The job may be nodes without a configuration.
 #[utoipa::path(
     get,
     path = "/api/v1/namespaces/{namespace}/jobs/{job}/findings",
@@ -62,12 +62,16 @@ pub(super) async fn examine_job(
     live: Live,
     Query(query): Query<FindingsQuery>,
 ) -> Answer<Response> {
-    let (fresh, job) = (live.fresh(), live.nodes()?);
-    let now = live.namespace.operations.present();
-    Ok(fresh.answer(examine(vec![job], query, now).await?))
+    let (fresh, job, namespace) = (live.fresh(), live.nodes()?, Arc::clone(&live.namespace));
+    let found = move |_: &str| {
+        let now = namespace.operations.present();
+        let found = of_job(&namespace.live, &job, now).into_iter();
+        numbered(job.job().to_string(), found).collect::<Vec<_>>().into_iter()
+    };
+    Ok(fresh.answer(examine(query, found).await?))
 }
 
-/// Examines all jobs of a namespace.
+/// Examines all groups and all jobs of a namespace.
 #[utoipa::path(
     get,
     path = "/api/v1/namespaces/{namespace}/findings",
@@ -78,28 +82,38 @@ pub(super) async fn examine_all(
     live: Live,
     Query(query): Query<FindingsQuery>,
 ) -> Answer<Response> {
-    let (fresh, jobs) = (live.fresh(), live.namespace.live.jobs());
-    let now = live.namespace.operations.present();
-    Ok(fresh.answer(examine(jobs, query, now).await?))
+    let (fresh, namespace) = (live.fresh(), Arc::clone(&live.namespace));
+    let found = move |from: &str| {
+        let (groups, jobs) = (namespace.live.diagnose_groups(), namespace.live.jobs());
+        let (now, from) = (namespace.operations.present(), from.to_owned());
+        let of_jobs = jobs.into_iter().filter(move |job| job.job().as_str() >= from.as_str());
+        let of_jobs =
+            of_jobs.flat_map(move |job| numbered(job.job().to_string(), diagnose(&job, None, now)));
+        numbered(String::new(), groups).chain(of_jobs)
+    };
+    Ok(fresh.answer(examine(query, found).await?))
 }
 
-async fn examine(
-    jobs: Vec<Arc<JobSnapshot>>,
+fn numbered(
+    subject: String,
+    found: impl IntoIterator<Item = Finding>,
+) -> impl Iterator<Item = (FindingKey, Finding)> {
+    let found = found.into_iter().enumerate();
+    found.map(move |(n, finding)| ((subject.clone(), n), finding))
+}
+
+/// Returns a page of findings. `found` returns them in ascending order of their keys, and can leave
+/// out those of the subjects before the given one.
+async fn examine<F: Iterator<Item = (FindingKey, Finding)>>(
     query: FindingsQuery,
-    now: Timestamp,
+    found: impl FnOnce(&str) -> F + Send + 'static,
 ) -> Answer<Page<Finding>> {
     let paging = Paging::<FindingKey>::new(query.limit, query.cursor.as_deref())?;
     let least = query.least.map_or(Severity::Info, Severity::from);
     scan(move || {
-        let is_open = |job: &&Arc<JobSnapshot>| {
-            let after = paging.after.as_ref();
-            after.is_none_or(|(after, _)| job.job().as_str() >= after.as_str())
-        };
-        let rows = jobs.iter().filter(is_open).flat_map(|job| {
-            let findings = diagnose(job, None, now).into_iter().enumerate();
-            findings.map(|(n, finding)| ((job.job().to_string(), n), finding))
-        });
-        paging.select_sorted(rows.filter(|(_, finding)| finding.severity >= least))
+        let from = paging.after.as_ref().map_or("", |(subject, _)| subject);
+        let rows = found(from).filter(|(_, finding)| finding.severity >= least);
+        paging.select_sorted(rows)
     })
     .await
 }
@@ -120,7 +134,8 @@ pub(super) struct RepairRequest {
 
 /// Repairs one finding of a job, identified by its code and node in the present diagnosis.
 ///
-/// If the node has changed since the diagnosis, the finding is left alone.
+/// If the node has changed since the diagnosis, the finding is left alone. A finding with a `group`
+/// is repaired by the route of that group.
 #[utoipa::path(
     post,
     path = "/api/v1/namespaces/{namespace}/jobs/{job}/findings/repair",
@@ -132,13 +147,46 @@ pub(super) async fn repair_finding(
     intent: Intent,
     Json(body): Json<RepairRequest>,
 ) -> Answer<Response> {
+    let subject = Subject::Job(place.nodes()?);
+    repair(&place, &intent, &body, &subject).await
+}
+
+/// Repairs one finding of a group, identified by its code and node in the present diagnosis.
+///
+/// If the node has changed since the diagnosis, the finding is left alone. The repair is recorded
+/// among the changes of the group.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/groups/{group}/findings/repair",
+    request_body = RepairRequest,
+    responses((status = 200, description = "The effects", body = Changed)),
+)]
+pub(super) async fn repair_finding_of_group(
+    place: Place,
+    intent: Intent,
+    Json(body): Json<RepairRequest>,
+) -> Answer<Response> {
+    let subject = Subject::Group(place.group()?);
+    repair(&place, &intent, &body, &subject).await
+}
+
+async fn repair(
+    place: &Place,
+    intent: &Intent,
+    body: &RepairRequest,
+    subject: &Subject,
+) -> Answer<Response> {
     let by = intent.by(body.reason.as_deref())?;
-    let job = place.nodes()?;
-    let operations = &place.namespace.operations;
-    let of_time = |now| finding(&job, &body.code, body.node.as_deref(), now);
+    let (operations, live) = (&place.namespace.operations, &place.namespace.live);
+    let named = (body.code.as_str(), body.node.as_deref());
+    let of_time = |now| finding(live, subject, named, now);
     let report = match by {
         Some(by) => {
-            let finding = of_time(operations.registry_now(Some(&job)).await)?;
+            let job = match subject {
+                Subject::Job(job) => Some(&**job),
+                Subject::Group(_) => None,
+            };
+            let finding = of_time(operations.registry_now(job).await)?;
             operations.fix(&finding, &by).await?
         }
         // Reading the registry's clock may write a node.

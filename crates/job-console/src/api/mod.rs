@@ -152,6 +152,7 @@ fn changes(routes: Routes) -> Routes {
         .api(ShutDown, routes!(change_servers::shut_down_instance))
         .api(Remove, routes!(change_jobs::remove_job))
         .api(Repair, routes!(doctor::repair_finding))
+        .api(Repair, routes!(doctor::repair_finding_of_group))
         .api(Pause, routes!(change_servers::pause_server))
         .api(Pause, routes!(change_servers::resume_server))
         .api(Disable, routes!(change_servers::disable_server))

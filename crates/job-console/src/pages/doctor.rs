@@ -1,7 +1,8 @@
-//! Doctor: findings of all jobs, the most severe first, with their evidence and their repair.
+//! Doctor: findings of all jobs and groups, the most severe first, with their evidence and repair.
 
 use std::cmp::Reverse;
 
+use coordination::{GroupName, JobName};
 use maud::{Markup, html};
 use operations::{Finding, Fix, Severity};
 
@@ -10,13 +11,11 @@ use super::query::encoded;
 use super::repair::link;
 use super::shell::{Body, Section};
 use super::widgets::{PAGE, empty, page_number, pager, pill, translated};
+use crate::findings::group_of;
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {
     let lang = cx.lang();
-    let job = cx.address.value("job");
-    let all = cx.summary.found.all();
-    let mut found: Vec<&Finding> =
-        all.filter(|finding| job.is_none_or(|job| finding.job == job)).collect();
+    let mut found = found(cx);
     found.sort_by_key(|finding| Reverse(finding.severity));
     let (total, number) = (found.len(), page_number(cx, found.len()));
     // The number beside the section leaves information out.
@@ -49,6 +48,15 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
     Body { title, crumbs: Vec::new(), section: Section::Doctor, main, is_live: true }
 }
 
+/// Returns the findings that the address asks for: all, or those concerning one job.
+fn found<'a>(cx: &Cx<'a>) -> Vec<&'a Finding> {
+    let all = &cx.summary.found;
+    let Some(job) = cx.address.value("job") else { return all.all().collect() };
+    let Ok(job) = JobName::new(job) else { return Vec::new() };
+    let snapshot = cx.source.and_then(|namespace| namespace.live.job(&job));
+    all.concerning(&job, snapshot.as_deref().and_then(group_of)).collect()
+}
+
 fn table(cx: &Cx<'_>, rows: &[Markup]) -> Markup {
     let lang = cx.lang();
     let table = html! {
@@ -56,7 +64,7 @@ fn table(cx: &Cx<'_>, rows: &[Markup]) -> Markup {
             table {
                 thead { tr {
                     th scope="col" { (lang.severity()) }
-                    th scope="col" { (lang.job()) }
+                    th scope="col" { (lang.job_or_group()) }
                     th scope="col" { (lang.finding()) }
                     th scope="col" { (lang.evidence()) }
                     th scope="col" { (lang.repair()) }
@@ -73,6 +81,27 @@ fn page_of(cx: &Cx<'_>, job: &str) -> String {
     match cx.summary.list.get(job) {
         Some(_) => cx.job(job),
         None => cx.here(&format!("registry/{}", encoded(job))),
+    }
+}
+
+/// Returns the links to the job and the group that a finding is about.
+fn subject(cx: &Cx<'_>, finding: &Finding) -> Markup {
+    let group = finding.group.as_deref().and_then(|group| GroupName::new(group).ok());
+    html! {
+        @if !finding.job.is_empty() { a href=(page_of(cx, &finding.job)) { (finding.job) } }
+        @if let Some(group) = group {
+            div { (cx.lang().group()) " " a href=(cx.group(&group)) { (group) } }
+        }
+    }
+}
+
+/// Returns a node as evidence. Those of a job have a page.
+fn node(cx: &Cx<'_>, finding: &Finding, node: &str) -> Markup {
+    // The list of nodes has pages, so the path is also its filter.
+    let (job, path) = (encoded(&finding.job), encoded(node));
+    html! {
+        @if finding.group.is_some() { code { (node) } }
+        @else { a href=(cx.here(&format!("registry/{job}?q={path}#{path}"))) { code { (node) } } }
     }
 }
 
@@ -94,7 +123,7 @@ fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
     html! {
         tr {
             td { (pill(class, &word)) }
-            th scope="row" { a href=(page_of(cx, &finding.job)) { (finding.job) } }
+            th scope="row" { (subject(cx, finding)) }
             td.text {
                 @if let Some(kind) = lang.finding_kind(finding.code) { (kind) " " }
                 code { (finding.code) }
@@ -102,11 +131,7 @@ fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
                 div { (translated(cx, zone, lang.finding_text(&finding.text), &finding.text)) }
             }
             td.text {
-                @if let Some(node) = &finding.node {
-                    // The list of nodes has pages, so the path is also its filter.
-                    @let (job, path) = (encoded(&finding.job), encoded(node));
-                    a href=(cx.here(&format!("registry/{job}?q={path}#{path}"))) { code { (node) } }
-                }
+                @if let Some(node) = &finding.node { (self::node(cx, finding, node)) }
             }
             td.text {
                 @match &finding.fix {

@@ -16,32 +16,30 @@ use super::shell::Section;
 use super::widgets::translated;
 use crate::access::Permission;
 use crate::bulk::digest;
-use crate::findings::finding;
+use crate::findings::{Subject, finding};
 use crate::problem::Answer;
 use crate::routes::Routes;
 
-const PATH: &str = "/n/{namespace}/jobs/{job}/repair";
+const OF_JOB: &str = "/n/{namespace}/jobs/{job}/repair";
+const OF_GROUP: &str = "/n/{namespace}/groups/{group}/repair";
 
 pub(super) fn add(routes: Routes) -> Routes {
     let repair = Permission::Repair;
-    routes.page(repair, &Method::GET, PATH, get(show)).page(
-        repair,
-        &Method::POST,
-        PATH,
-        post(submit),
-    )
+    [OF_JOB, OF_GROUP].into_iter().fold(routes, |routes, path| {
+        let routes = routes.page(repair, &Method::GET, path, get(show));
+        routes.page(repair, &Method::POST, path, post(submit))
+    })
 }
 
 /// Returns the link to the repair of a finding, if it has one that the caller may apply.
 pub(super) fn link(cx: &Cx<'_>, finding: &Finding) -> Markup {
-    let is_allowed = finding.fix.is_some() && cx.may(Permission::Repair, Some(&finding.job));
+    let (page, job) = match finding.group.as_deref() {
+        Some(group) => (cx.here(&format!("groups/{}", encoded(group))), None),
+        None => (cx.job(&finding.job), Some(&*finding.job)),
+    };
+    let is_allowed = finding.fix.is_some() && cx.may(Permission::Repair, job);
     let node = finding.node.as_deref().map(|node| format!("&node={}", encoded(node)));
-    let address = format!(
-        "{}/repair?code={}{}",
-        cx.job(&finding.job),
-        finding.code,
-        node.unwrap_or_default()
-    );
+    let address = format!("{page}/repair?code={}{}", finding.code, node.unwrap_or_default());
     html! { @if is_allowed { a.button href=(address) data-dialog { (cx.lang().repair()) "…" } } }
 }
 
@@ -53,10 +51,21 @@ pub(super) async fn show(request: PageRequest) -> Answer<Response> {
 /// Returns the finding that an address names, if it is still there.
 fn found(request: &PageRequest) -> Answer<Finding> {
     let (asked, namespace) = (&request.asked, &request.namespace);
-    // A job without a configuration has findings, too.
-    let job = namespace.nodes(&request.job()?)?;
-    let code = asked.address.value("code").unwrap_or_default();
-    finding(&job, code, asked.address.value("node"), namespace.operations.present())
+    let subject = match request.segment(2) {
+        "groups" => Subject::Group(request.group()?),
+        // A job without a configuration has findings, too.
+        _ => Subject::Job(namespace.nodes(&request.job()?)?),
+    };
+    let named = (asked.address.value("code").unwrap_or_default(), asked.address.value("node"));
+    finding(&namespace.live, &subject, named, namespace.operations.present())
+}
+
+/// Returns the job or the group that a finding is about.
+fn subject(lang: Lang, finding: &Finding) -> String {
+    match &finding.group {
+        Some(group) => format!("{} {group}", lang.group()),
+        None => finding.job.clone(),
+    }
 }
 
 /// Returns a step of a repair.
@@ -81,7 +90,7 @@ fn shown(
         let lang = cx.lang();
         html! {
             section #act-form.card aria-labelledby="act-title" {
-                h1 #act-title { (lang.repair()) (cx.lang().colon()) (finding.job) }
+                h1 #act-title { (lang.repair()) (lang.colon()) (subject(lang, finding)) }
                 p { code { (finding.code) } " " (translated(cx, None, lang.finding_text(&finding.text), &finding.text)) }
                 @if let Some(node) = &finding.node { p.sub { code { (node) } } }
                 @if matches!(again, Some(Again::Changed)) {

@@ -6,7 +6,7 @@ use axum::extract::{self, FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
-use coordination::{InvalidConfig, JobName};
+use coordination::{GroupName, InvalidConfig, JobName};
 use maud::{Markup, html};
 use operations::{By, Error};
 
@@ -122,6 +122,11 @@ impl PageRequest {
     /// Returns the job that the path names.
     pub(super) fn job(&self) -> Answer<JobName> {
         Ok(JobName::new(self.segment(3)).map_err(Error::from)?)
+    }
+
+    /// Returns the group that the path names.
+    pub(super) fn group(&self) -> Answer<GroupName> {
+        Ok(GroupName::new(self.segment(3)).map_err(Error::from)?)
     }
 
     /// Calls a function with the context of a page.

@@ -81,7 +81,7 @@ async fn group_shows_its_runs_the_line_its_jobs_and_its_changes() {
     for expected in [
         "jobs/import?item=3\">3</a>",
         "title=\"10.0.0.7@-@42\"",
-        "no limits -&gt; at most 1 runs at once",
+        "no limits -&gt; at most 1 run at once",
         "by anna",
         "the database is slow",
         "<tr id=\"j-sync\">",
@@ -192,4 +192,27 @@ async fn removal_of_limits_is_a_dialog_and_keeps_the_group_of_its_jobs() {
     let page = world.get(GROUP).await.text;
     assert!(page.contains("no limits") && !page.contains("/removal"), "{page}");
     assert!(page.contains("<tr id=\"j-sync\">"), "{page}");
+}
+
+#[tokio::test]
+async fn finding_about_a_group_leads_to_its_group_and_to_its_repair() {
+    let world = World::empty().await;
+    with_group(&world).await;
+    let finding = "groups/db/repair?code=orphaned-group-permit";
+    world.until("n/orders/doctor", |page| page.contains(finding)).await;
+    let page = world.get("/n/orders/doctor").await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert!(page.contains("Group <a href=\"../../n/orders/groups/db\">db</a>"), "{page}");
+    let link = page.split(finding).nth(1).unwrap().split('"').next().unwrap();
+    let address = format!("/n/orders/{finding}{}", link.replace("&amp;", "&"));
+    let form = world.get(&address).await.text;
+    assert_eq!(faults(&form), [""; 0]);
+    let digest = form.split("name=\"digest\" value=\"").nth(1).unwrap();
+    let digest = digest.split('"').next().unwrap();
+    let answer = world.post(&address, &format!("digest={digest}&why=left+over")).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    let group = world.operations().group(&GroupName::new("db").unwrap()).await.unwrap();
+    assert_eq!(group.view().permits().len(), 0);
+    let record = group.audit().next_back().unwrap();
+    assert_eq!((&*record.why, &*record.act), ("left over", "fix"));
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use coordination::{NodeKind, OperatorStep};
+use coordination::{GroupName, JobName, NodeKind, OperatorStep};
 use reg_center::{NodePath, Stat};
 use serde::{Serialize, Serializer};
 
@@ -148,7 +148,6 @@ pub struct Finding {
     pub job: String,
     /// Group of jobs; `None` for a finding about a job alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(ignore))]
     pub group: Option<String>,
     /// Kind of the finding.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
@@ -178,6 +177,16 @@ impl Finding {
             text,
             fix: None,
         }
+    }
+
+    /// Returns true if the finding is about a job, or about the limits or nodes of its group that
+    /// belong to no job.
+    ///
+    /// `group` is the group that the configuration of the job names.
+    #[must_use]
+    pub fn concerns(&self, job: &JobName, group: Option<&GroupName>) -> bool {
+        let is_of_group = || self.group.as_deref() == group.map(GroupName::as_str);
+        self.job == job.as_str() || (self.job.is_empty() && is_of_group())
     }
 
     pub(super) fn of(

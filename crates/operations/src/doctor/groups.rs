@@ -12,11 +12,23 @@ use coordination::{
 use super::{Finding, FindingCode, Severity};
 use crate::{GroupSnapshot, JobSnapshot, Namespace};
 
+/// The jobs of a namespace, as of one reading.
+pub(crate) trait ReadJobs {
+    /// Returns a job that has a node. `Err` if the job could not be read.
+    fn stored(&self, name: &JobName) -> Result<Option<&JobSnapshot>, ()>;
+}
+
+impl ReadJobs for Namespace {
+    fn stored(&self, name: &JobName) -> Result<Option<&JobSnapshot>, ()> {
+        Self::stored(self, name).map_err(|_| ())
+    }
+}
+
 /// A group, with the jobs of its namespace, as of one reading.
 #[derive(Clone, Copy)]
-struct Reading<'a> {
-    group: &'a GroupSnapshot,
-    jobs: &'a Namespace,
+pub(crate) struct Reading<'a> {
+    pub(crate) group: &'a GroupSnapshot,
+    pub(crate) jobs: &'a dyn ReadJobs,
 }
 
 /// Examines groups of jobs.
@@ -48,9 +60,7 @@ pub fn diagnose_groups(
             let group = groups.iter().find(|it| it.view().name() == group.view().name())?;
             Some(Reading { group, jobs })
         });
-        findings.extend(unreadable_limits(group));
-        findings.extend(now.permits(earlier));
-        findings.extend(now.places(earlier));
+        findings.extend(now.findings(earlier));
     }
     findings
 }
@@ -80,10 +90,15 @@ fn unreadable_limits(group: &GroupSnapshot) -> Option<Finding> {
 }
 
 impl<'a> Reading<'a> {
+    /// Examines the group, with an earlier reading of it if there is one.
+    pub(crate) fn findings(&self, earlier: Option<Self>) -> Vec<Finding> {
+        let limits = unreadable_limits(self.group).into_iter();
+        limits.chain(self.permits(earlier)).chain(self.places(earlier)).collect()
+    }
+
     /// Returns a job that has a configuration. `Err` if the job could not be read.
     fn job(&self, name: &JobName) -> Result<Option<&'a JobSnapshot>, ()> {
-        let read = self.jobs.stored(name).map_err(|_| ())?;
-        Ok(read.filter(|job| job.has_config()))
+        Ok(self.jobs.stored(name)?.filter(|job| job.has_config()))
     }
 
     /// Returns true if the record of the item shows the run of a permit. `None` if the job or the

@@ -21,6 +21,7 @@ pub(crate) use future::future_fires;
 
 pub use finding::{Finding, FindingCode, Fix, Severity};
 pub use groups::diagnose_groups;
+pub(crate) use groups::{ReadJobs, Reading};
 
 /// Input of a diagnosis: the job now, and an earlier snapshot of it if there is one.
 #[derive(Clone, Copy, Debug)]

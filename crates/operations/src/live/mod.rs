@@ -21,7 +21,10 @@ use sharding::InstanceId;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::{Error, GroupSnapshot, JobSnapshot, Result, ServerBrief, item_brief, server_briefs};
+use crate::doctor::{ReadJobs, Reading};
+use crate::{
+    Error, Finding, GroupSnapshot, JobSnapshot, Result, ServerBrief, item_brief, server_briefs,
+};
 use follower::Follower;
 use groups::Groups;
 use jobs::Jobs;
@@ -149,6 +152,16 @@ impl Shown {
     }
 }
 
+/// All jobs at one moment, in the order of their names.
+struct ShownJobs(Vec<Arc<JobSnapshot>>);
+
+impl ReadJobs for ShownJobs {
+    fn stored(&self, name: &JobName) -> std::result::Result<Option<&JobSnapshot>, ()> {
+        let found = self.0.binary_search_by(|job| job.job().as_str().cmp(name.as_str()));
+        Ok(found.ok().and_then(|at| self.0.get(at)).map(|job| &**job))
+    }
+}
+
 impl LiveNamespace {
     /// Follows all jobs of a registry's namespace.
     ///
@@ -221,6 +234,23 @@ impl LiveNamespace {
     #[must_use]
     pub fn group(&self, name: &GroupName) -> Option<Arc<GroupSnapshot>> {
         self.shared.shown.lock().group(name)
+    }
+
+    /// Examines the groups that have nodes, with their jobs as of the same moment.
+    ///
+    /// Faults that only two readings show are left out; see
+    /// [`diagnose_groups`](crate::diagnose_groups).
+    #[must_use]
+    pub fn diagnose_groups(&self) -> Vec<Finding> {
+        let (groups, jobs) = {
+            let shown = self.shared.shown.lock();
+            let groups: Vec<_> = shown.groups.all().cloned().collect();
+            // Most namespaces have no group.
+            let jobs =
+                if groups.is_empty() { Vec::new() } else { shown.jobs.all().cloned().collect() };
+            (groups, ShownJobs(jobs))
+        };
+        groups.iter().flat_map(|group| Reading { group, jobs: &jobs }.findings(None)).collect()
     }
 
     /// Returns the group of a job, for [`why_not_running_in`](crate::why_not_running_in).

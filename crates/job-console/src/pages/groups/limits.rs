@@ -279,16 +279,12 @@ fn effects(cx: &Cx<'_>, expected: &GroupChange) -> Markup {
     }
 }
 
-fn group(request: &PageRequest) -> Answer<GroupName> {
-    Ok(GroupName::new(request.segment(3)).map_err(operations::Error::from)?)
-}
-
 async fn show_removal(request: PageRequest) -> Answer<Response> {
     removal_form(&request, StatusCode::OK, None).await
 }
 
 async fn submit_removal(request: PageRequest, Form(fields): Form) -> Answer<Response> {
-    let group = group(&request)?;
+    let group = request.group()?;
     request.confirm_age(&fields)?;
     let expected =
         request.namespace.operations.preview_set_group(&group, GroupLimits::NONE).await?;
@@ -305,7 +301,7 @@ async fn removal_form(
     status: StatusCode,
     again: Option<Again>,
 ) -> Answer<Response> {
-    let group = group(request)?;
+    let group = request.group()?;
     let expected =
         request.namespace.operations.preview_set_group(&group, GroupLimits::NONE).await?;
     let fault = again.as_ref().and_then(Again::fault);

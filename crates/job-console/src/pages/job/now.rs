@@ -221,7 +221,7 @@ fn conditions(
             @if let Some(late) = late {
                 li.warn { (reasons::late(cx, job, late)) }
             }
-            @let problems = cx.summary.found.problems_of(job.job());
+            @let problems = cx.summary.found.problems_of(job);
             @if problems > 0 {
                 li.warn { a href=(cx.here(&format!("doctor?job={}", encoded(line.job_name.as_str())))) { (lang.n_findings(problems)) } }
             }

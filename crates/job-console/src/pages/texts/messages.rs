@@ -308,8 +308,8 @@ messages! {
         "Live instances: {instances} · jobs: {jobs} · running items: {running}"
         | "存活实例：{instances} · 作业：{jobs} · 运行中的分片：{running}";
     doctor_hint()
-        "Findings of the diagnosis of all jobs. A repair is one guarded transaction."
-        | "对所有作业的诊断结果。每项修复是一个受保护的事务。";
+        "Findings of the diagnosis of all jobs and groups. A repair is one guarded transaction."
+        | "对所有作业和组的诊断结果。每项修复是一个受保护的事务。";
     audit_of_history() "Earlier changes, and those of removed jobs, come from the history." | "更早的更改以及已移除作业的更改来自历史。";
     audit_hint()
         "The last 32 changes of each job and group by this console and by ejob, with author and reason."
