@@ -48,7 +48,8 @@ async fn namespace_becomes_what_is_declared_and_a_second_apply_changes_nothing()
     let operations = world.operations();
     let declared = [config("b"), config("a")];
     let planned = plan(&operations, &declared, "team").await;
-    assert_eq!(acts(&planned), [("a", &ImportAct::Create), ("b", &ImportAct::Create)]);
+    let created = ImportAct::Create { changes: Vec::new() };
+    assert_eq!(acts(&planned), [("a", &created), ("b", &created)]);
     assert!(planned.has_changes() && !planned.is_partial());
     assert!(names(&operations).await.is_empty(), "a plan changes nothing");
 

@@ -354,6 +354,9 @@ async fn unreadable_limits_are_replaced_on_request_and_not_exported() {
     let refused = plan_group_import(&limits, &groups, false);
     assert!(refused[0].to_string().starts_with("refuse group db: the stored limits"));
     let replaced = plan_group_import(&limits, &groups, true);
+    let expected = "replace group db: cluster_concurrency: unreadable -> 3; \
+                    start_rate: unreadable -> 9 in 1m";
+    assert_eq!(replaced[0].to_string(), expected);
     let operations = world.operations();
     operations.import(&replaced[0], &by()).await.unwrap();
     let stored = operations.group(&group()).await.unwrap();

@@ -94,7 +94,7 @@ async fn export_and_import_keep_the_documents() {
         plan_import(&jobs, |name| namespace.stored(name), overwrite, &strategies, noon())
     };
     for step in plan(false).await {
-        assert_eq!(step.act, ImportAct::Create, "{step}");
+        assert_eq!(step.act, ImportAct::Create { changes: Vec::new() }, "{step}");
         let report = operations.import(&step, &by()).await.unwrap();
         assert_eq!(report.records.len(), 1, "{report}");
         // A concurrent import of the same step must not write the configuration twice.

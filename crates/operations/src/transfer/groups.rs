@@ -129,7 +129,7 @@ pub fn groups_of<'a>(jobs: impl IntoIterator<Item = &'a JobSnapshot>) -> BTreeSe
 /// let wanted = [(GroupName::new("database")?, limits)].into();
 /// let stored = [GroupSnapshot::new(GroupName::new("search")?)];
 /// let steps = plan_group_import(&wanted, &stored, false);
-/// assert_eq!(steps[0].act, ImportAct::Create);
+/// assert!(matches!(steps[0].act, ImportAct::Create { .. }));
 /// assert_eq!(steps[0].to_string(), "create group database: at most 3 runs at once");
 /// # Ok::<(), coordination::InvalidName>(())
 /// ```
@@ -150,14 +150,12 @@ pub fn plan_group_import(
 }
 
 fn decide(stored: &GroupSnapshot, change: &GroupChange, overwrite: bool) -> ImportAct {
+    let changes = change.changes("unreadable");
     match change.before {
         Some(before) if before == change.after => ImportAct::Same,
-        Some(GroupLimits::NONE) => ImportAct::Create,
-        Some(_) => {
-            let changes = change.changes("unreadable");
-            if overwrite { ImportAct::Replace { changes } } else { ImportAct::Stays { changes } }
-        }
-        None if overwrite => ImportAct::Replace { changes: Vec::new() },
+        Some(GroupLimits::NONE) => ImportAct::Create { changes },
+        _ if overwrite => ImportAct::Replace { changes },
+        Some(_) => ImportAct::Stays { changes },
         None => {
             let fault = stored.limits_fault().unwrap_or_default();
             let reason = format!("the stored limits cannot be read, and stay: {fault}");

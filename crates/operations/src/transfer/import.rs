@@ -47,8 +47,12 @@ impl From<JobConfig> for Importable {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum ImportAct {
-    /// The job is created.
-    Create,
+    /// The job is created, or a group gets its first limits.
+    Create {
+        /// Limits of the group; empty for a job.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<FieldChange>,
+    },
     /// The job's configuration is replaced.
     Replace {
         /// Fields that differ.
@@ -119,6 +123,12 @@ impl ImportStep {
         }
     }
 
+    /// Returns true if the step would change the registry.
+    #[must_use]
+    pub fn has_effect(&self) -> bool {
+        matches!(self.act, ImportAct::Create { .. } | ImportAct::Replace { .. })
+    }
+
     /// Returns the target of the step, as reports name it.
     fn target(&self) -> &'static str {
         if self.group.is_some() { "limits" } else { "configuration" }
@@ -132,7 +142,7 @@ impl fmt::Display for ImportStep {
             changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
         };
         match &self.act {
-            ImportAct::Create => match &self.wanted {
+            ImportAct::Create { .. } => match &self.wanted {
                 Wanted::Limits(change) => write!(f, "create {}: {}", self.job, change.after),
                 Wanted::Job(wanted) => match &wanted.template {
                     None if wanted.checkpoints.is_empty() => write!(f, "create {}", self.job),
@@ -172,7 +182,7 @@ impl fmt::Display for ImportStep {
 /// let strategies = StrategyRegistry::default();
 /// let present = Namespace::default();
 /// let steps = plan_import(&jobs, |name| present.stored(name), false, &strategies, now);
-/// assert_eq!(steps[0].act, ImportAct::Create);
+/// assert_eq!(steps[0].act, ImportAct::Create { changes: Vec::new() });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
@@ -255,7 +265,7 @@ fn refusal_of(
 
 fn decide(wanted: &JobConfig, stored: Option<&JobSnapshot>, overwrite: bool) -> ImportAct {
     let Some(stored) = stored.filter(|stored| stored.has_config()) else {
-        return ImportAct::Create;
+        return ImportAct::Create { changes: Vec::new() };
     };
     let Some(in_force) = stored.config() else {
         let fault = stored.config_fault().unwrap_or_default();
@@ -337,7 +347,7 @@ impl Operations {
             Ok(planned.report(&config.job_name, None))
         };
         match &step.act {
-            ImportAct::Create => match template {
+            ImportAct::Create { .. } => match template {
                 Some(template) => self.create_stored(template, config, by).await,
                 None => self.create(wanted, by).await,
             },
@@ -359,7 +369,7 @@ impl Operations {
         let mut report = Report::default();
         let entry = |what: String| Entry::new(&*step.job, step.target(), what);
         match &step.act {
-            ImportAct::Create | ImportAct::Replace { .. } => {
+            ImportAct::Create { .. } | ImportAct::Replace { .. } => {
                 let done = self.change_group(change, by).await?;
                 report.done.push(entry(done.to_string()));
                 let recorded = |record| Recorded { job: step.job.clone(), record };

@@ -179,7 +179,7 @@ pub(super) struct Preview<'a> {
 pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
     let lang = cx.lang();
     let steps = &page.plan.steps;
-    let has_effect = steps.iter().any(has_effect);
+    let has_effect = steps.iter().any(ImportStep::has_effect);
     html! {
         section.card aria-labelledby="preview-title" {
             h1 #preview-title { (lang.import()) (lang.colon()) (lang.found(steps.len())) }
@@ -231,7 +231,7 @@ fn table(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
         div.scroll {
             table {
                 thead { tr {
-                    th scope="col" { (lang.job()) }
+                    th scope="col" { (lang.job_or_group()) }
                     th scope="col" { (lang.effect()) }
                     th scope="col" { (lang.changes()) }
                 } }
@@ -254,14 +254,10 @@ fn rank(act: &ImportAct) -> u8 {
     match act {
         ImportAct::Refused { .. } => 0,
         ImportAct::Replace { .. } => 1,
-        ImportAct::Create => 2,
+        ImportAct::Create { .. } => 2,
         ImportAct::Stays { .. } => 3,
         ImportAct::Same => 4,
     }
-}
-
-fn has_effect(step: &ImportStep) -> bool {
-    matches!(step.act, ImportAct::Create | ImportAct::Replace { .. })
 }
 
 pub(super) fn is_refused(step: &ImportStep) -> bool {
@@ -273,7 +269,7 @@ fn effect(cx: &Cx<'_>, act: &ImportAct) -> Markup {
     match act {
         ImportAct::Refused { .. } => pill("fail", &lang.import_refused()),
         ImportAct::Replace { .. } => pill("wait", &lang.import_replaces()),
-        ImportAct::Create => pill("run", &lang.import_creates()),
+        ImportAct::Create { .. } => pill("run", &lang.import_creates()),
         ImportAct::Stays { .. } => pill("off", &lang.import_stays()),
         ImportAct::Same => pill("done", &lang.import_same()),
     }
@@ -281,12 +277,16 @@ fn effect(cx: &Cx<'_>, act: &ImportAct) -> Markup {
 
 fn details(act: &ImportAct) -> Markup {
     match act {
-        ImportAct::Create | ImportAct::Same => html! {},
+        ImportAct::Same => html! {},
         ImportAct::Refused { reason } => html! { span lang="en" { (reason) } },
-        ImportAct::Replace { changes } | ImportAct::Stays { changes } => html! {
-            ul.plain { @for FieldChange { field, from, to } in changes {
-                li { code { (field) } ": " del { code { (from) } } " " ins { code { (to) } } }
-            } }
+        ImportAct::Create { changes }
+        | ImportAct::Replace { changes }
+        | ImportAct::Stays { changes } => html! {
+            @if !changes.is_empty() {
+                ul.plain { @for FieldChange { field, from, to } in changes {
+                    li { code { (field) } ": " del { code { (from) } } " " ins { code { (to) } } }
+                } }
+            }
         },
     }
 }
