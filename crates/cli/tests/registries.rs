@@ -128,7 +128,7 @@ async fn apply_is_previewed_before_its_registry_exists() {
     let group = "[[groups]]\nname = 'db'\ncluster_concurrency = 2\n";
     std::fs::write(files.join("jobs.toml"), format!("{group}{JOBS}group = 'db'\n")).unwrap();
     let (code, text) = place.at(&place.address, &["apply", "files", "--dry-run"]).await;
-    let expected = "would set group db: no limits -> at most 2 runs at once\nwould create count\n\
+    let expected = "would create group db: at most 2 runs at once\nwould create count\n\
                     nothing was changed\n";
     assert_eq!((code, &*text), (Some(1), expected));
     assert!(!place.path().join("new.db").exists(), "a dry run creates nothing");

@@ -225,12 +225,15 @@ async fn prune_and_restore_leave_the_limits_of_groups() {
     let in_group = |max: u32| format!("{}{REPORT}group = 'db'\n", limits(max));
     let (files, dir) = folder(&[("a.toml", &in_group(2))]);
     let done = world.ejob(&["apply", &dir]).await.done();
-    assert!(done.starts_with("set group db: no limits -> at most 2 runs at once\n"), "{done}");
+    let set = "done: group db, limits: no limits -> at most 2 runs at once\n";
+    assert_eq!(done, format!("{set}done: report, configuration: stored\n"));
     std::fs::write(files.path().join("a.toml"), in_group(4)).unwrap();
     let dry = world.ejob(&["apply", &dir, "--dry-run"]).await;
-    let differs = "would set group db: at most 2 runs at once -> at most 4 runs at once\n";
+    let differs = "would replace group db: cluster_concurrency: 2 -> 4\n";
     assert!(dry.exit == Exit::Partly && dry.out.starts_with(differs), "{dry:?}");
     world.ejob(&["apply", &dir]).await.done();
+    let same = world.ejob(&["apply", &dir, "--dry-run"]).await.done();
+    assert!(same.starts_with("would keep group db: it is as wanted already\n"), "{same}");
 
     // No file declares the group or a job in it any more.
     std::fs::write(files.path().join("a.toml"), REPORT).unwrap();
@@ -275,7 +278,16 @@ async fn apply_rejects_folders_that_declare_no_unique_jobs() {
     let (_twice, twice) = folder(&[("a.toml", REPORT), ("b.toml", REPORT)]);
     let (_none, none) = folder(&[("notes.txt", "")]);
     let (_bad, bad) = folder(&[("a.toml", "[[jobs]]\nname = 'report'\n")]);
+    let limits =
+        |max: u32| format!("{REPORT}[[groups]]\nname = 'db'\ncluster_concurrency = {max}\n");
+    let other = limits(3).replace("'report'", "'other'");
+    let (_limits, different) = folder(&[("a.toml", &limits(2)), ("b.toml", &other)]);
     let rows = [
+        (
+            &*different,
+            "group db has at most 2 runs at once in ",
+            "valid are the same limits in all",
+        ),
         (&*twice, "job report is declared in ", "b.toml; valid is one file for each job"),
         (&*none, "", " has 0 files of jobs; valid is 1 to 1000 files *.toml, *.yaml or *.yml"),
         (&*bad, "", "sharding_total_count"),

@@ -19,7 +19,8 @@ pub use allow::Allow;
 pub use dataflow::{Dataflow, DataflowJob, Streaming};
 #[cfg(unix)]
 pub use file::{
-    DeclaredJob, DuplicateJob, FileChecks, JobFile, JobFileError, declared_configs, entry_of,
+    DeclaredJob, DifferentLimits, DuplicateJob, FileChecks, JobFile, JobFileError,
+    declared_configs, declared_groups, entry_of,
 };
 #[cfg(feature = "http")]
 pub use http::{Http, HttpError, HttpJob};

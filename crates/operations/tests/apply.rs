@@ -2,10 +2,10 @@
 
 use crate::support;
 
-use coordination::{Dialect, JavaSettings, JobConfig, JobName};
+use coordination::{Dialect, GroupLimits, GroupName, JavaSettings, JobConfig, JobName};
 use operations::{
-    ApplyPlan, Error, FieldChange, ImportAct, JobSnapshot, Operations, Owner, Report, plan_apply,
-    plan_import,
+    ApplyPlan, Entry, Error, FieldChange, ImportAct, JobSnapshot, Operations, Owner, Report,
+    plan_apply, plan_import,
 };
 use sharding::StrategyRegistry;
 
@@ -151,6 +151,66 @@ async fn job_that_changed_since_the_plan_fails_and_the_others_go_on() {
     assert!(matches!(report.causes[0], Error::StaleConfig { .. }), "{report}");
     assert!(job(&operations, "b").await.config().unwrap().failover);
     assert!(!job(&operations, "a").await.config().unwrap().failover);
+}
+
+fn db() -> GroupName {
+    GroupName::new("db").unwrap()
+}
+
+fn runs(max: u32) -> GroupLimits {
+    GroupLimits { cluster_concurrency: Some(max), start_rate: None }
+}
+
+/// Plans the jobs, of which `grouped` is in the group, and the limits of the group.
+async fn plan_with_limits(operations: &Operations, max: u32) -> ApplyPlan {
+    let grouped = config("grouped").with(|it| it.group = Some(db()));
+    let plan = plan(operations, &[config("alone"), grouped], "team").await;
+    plan.with_limits(&[(db(), runs(max))].into(), &operations.groups().await.unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_of_groups_are_set_before_the_jobs() {
+    let operations = World::new().operations();
+    operations.set_group(&GroupName::new("other").unwrap(), runs(1), &by()).await.unwrap();
+    let planned = plan_with_limits(&operations, 2).await;
+    let (field, from, to) = ("cluster_concurrency", "none".to_owned(), "2".to_owned());
+    let limits = ImportAct::Create { changes: vec![FieldChange { field, from, to }] };
+    let created = ImportAct::Create { changes: Vec::new() };
+    let expected = [("group db", &limits), ("alone", &created), ("grouped", &created)];
+    assert_eq!(acts(&planned), expected);
+    let report = operations.apply(&planned, &by()).await;
+    let done: Vec<_> = report.done.iter().map(|entry| &*entry.job).collect();
+    assert_eq!(done, ["group db", "alone", "grouped"]);
+    assert_eq!(
+        (&*report.records[0].record.act, &*report.records[0].record.who),
+        ("set group", "anna")
+    );
+
+    assert!(!plan_with_limits(&operations, 2).await.has_changes());
+    let changed = plan_with_limits(&operations, 4).await;
+    assert!(changed.has_changes() && !changed.is_partial());
+    let identity = |plan: &ApplyPlan| plan.identity().collect::<Vec<_>>();
+    operations.set_group(&db(), runs(3), &by()).await.unwrap();
+    let later = plan_with_limits(&operations, 4).await;
+    assert_ne!(identity(&changed), identity(&later), "the plan is based on other limits");
+    let other = operations.group(&GroupName::new("other").unwrap()).await.unwrap();
+    assert_eq!(other.view().limits(), Some(runs(1)), "no file declares the group");
+}
+
+#[tokio::test(start_paused = true)]
+async fn jobs_of_a_group_whose_limits_fail_are_not_tried() {
+    let operations = World::new().operations();
+    let planned = plan_with_limits(&operations, 2).await;
+    operations.set_group(&db(), runs(3), &by()).await.unwrap();
+    let report = operations.apply(&planned, &by()).await;
+    let names = |entries: &[Entry]| -> Vec<String> {
+        entries.iter().map(|entry| entry.job.clone()).collect()
+    };
+    assert_eq!(names(&report.failed), ["group db"], "{report}");
+    assert!(matches!(report.causes[..], [Error::Group { .. }]), "{report}");
+    assert_eq!(names(&report.left), ["grouped"], "it would run without its limits");
+    assert_eq!(names(&report.done), ["alone"]);
+    assert_eq!(operations.group(&db()).await.unwrap().view().limits(), Some(runs(3)));
 }
 
 /// The confirmation of the plan names the revision of the configuration.

@@ -1,4 +1,5 @@
-//! `apply`: makes a namespace have the jobs that the files of a folder declare.
+//! `apply`: makes a namespace have the jobs and the limits of groups that the files of a folder
+//! declare.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use coordination::{GroupLimits, GroupName, JobConfig};
 use jiff::Timestamp;
-use job_types::{JobFile, declared_configs};
-use operations::{ApplyPlan, GroupChange, GroupSnapshot, Operations, Owner, plan_apply};
+use job_types::{JobFile, declared_configs, declared_groups};
+use operations::{ApplyPlan, Owner, plan_apply};
 use serde_json::json;
 use sharding::StrategyRegistry;
 
@@ -44,7 +45,7 @@ pub(crate) struct ApplyArguments {
 
 impl ApplyArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let (declared, groups) = declared(&self.folder)?;
+        let (declared, limits) = declared(&self.folder)?;
         let by = match (self.dry_run, self.prune) {
             (true, _) => None,
             (false, true) => Some(self.signed.by_with_reason("apply")?),
@@ -53,34 +54,28 @@ impl ApplyArguments {
         let (operations, present) = cx.to_change(by.is_none()).await?;
         let strategies = StrategyRegistry::default();
         let now = Timestamp::now();
-        let plan = plan_apply(&declared, &present, &self.owner, self.prune, &strategies, now);
-        let (Some(operations), Some(by)) = (&operations, by) else {
-            let changes = previews(&groups, operations.as_ref()).await?;
-            return Ok(dry_run(cx, &plan, &group_lines(&changes)));
+        let groups = match &operations {
+            Some(operations) if !limits.is_empty() => operations.groups().await?,
+            Some(_) | None => Vec::new(),
         };
-        // The limits come first, so that no new job of a group runs without them.
-        let mut changes = Vec::new();
-        for (group, limits) in &groups {
-            changes.push(operations.set_group(group, *limits, &by).await?);
-        }
-        let set = group_lines(&changes);
+        let plan = plan_apply(&declared, &present, &self.owner, self.prune, &strategies, now);
+        let plan = plan.with_limits(&limits, &groups);
+        let (Some(operations), Some(by)) = (&operations, by) else {
+            return Ok(dry_run(cx, &plan));
+        };
         let what = format!("applying {}", self.folder.display());
         let report = Box::pin(waiting::shown(&what, operations.apply(&plan, &by))).await;
         let unread = unread(&plan);
         let exit = report::exit(&report);
         let is_less = exit == Exit::Done && !plan.unread.is_empty();
         let exit = if is_less { Exit::Partly } else { exit };
-        let document = json!({ "plan": plan, "groups": set, "report": report });
-        let set: String = set.iter().map(|change| one_line(change) + "\n").collect();
-        Ok(Page::new(set + &report::text(&report) + &unread, &document).ending(exit))
+        let document = json!({ "plan": plan, "report": report });
+        Ok(Page::new(report::text(&report) + &unread, &document).ending(exit))
     }
 }
 
-fn dry_run(cx: &Context<'_>, plan: &ApplyPlan, groups: &[String]) -> Page {
+fn dry_run(cx: &Context<'_>, plan: &ApplyPlan) -> Page {
     let mut text = cx.connect().context_line().unwrap_or_default();
-    for change in groups {
-        text.push_str(&(one_line(&format!("would {change}")) + "\n"));
-    }
     for step in &plan.steps {
         text.push_str(&(one_line(&format!("would {step}")) + "\n"));
     }
@@ -94,9 +89,9 @@ fn dry_run(cx: &Context<'_>, plan: &ApplyPlan, groups: &[String]) -> Page {
     }
     text.push_str(&unread(plan));
     text.push_str("nothing was changed\n");
-    let differs = plan.has_changes() || plan.is_partial() || !groups.is_empty();
+    let differs = plan.has_changes() || plan.is_partial();
     let exit = if differs { Exit::Partly } else { Exit::Done };
-    Page::new(text, &json!({ "plan": plan, "groups": groups, "report": null })).ending(exit)
+    Page::new(text, &json!({ "plan": plan, "report": null })).ending(exit)
 }
 
 /// Returns one line for each job that could not be read, and so was not compared with the files.
@@ -105,9 +100,9 @@ fn unread(plan: &ApplyPlan) -> String {
     plan.unread.iter().map(line).collect()
 }
 
-/// Reads the jobs that the files of a folder declare, in the order of the names of the files. The
-/// mistakes of all files are one fault.
-fn declared(folder: &Path) -> Result<(Vec<JobConfig>, Groups), Fault> {
+/// Reads the jobs that the files of a folder declare, in the order of the names of the files, and
+/// the limits of groups. The mistakes of all files are one fault.
+fn declared(folder: &Path) -> Result<(Vec<JobConfig>, BTreeMap<GroupName, GroupLimits>), Fault> {
     let (mut read, mut faults) = (Vec::new(), Vec::new());
     for path in files(folder)? {
         match JobFile::read(&path) {
@@ -120,53 +115,11 @@ fn declared(folder: &Path) -> Result<(Vec<JobConfig>, Groups), Fault> {
         None => {
             let configs =
                 declared_configs(&read).map_err(|error| Fault::usage(error.to_string()))?;
-            Ok((configs, declared_groups(&read)?))
+            let limits = declared_groups(&read).map_err(|error| Fault::usage(error.to_string()))?;
+            Ok((configs, limits))
         }
         Some(first) => Err(first.and(faults)),
     }
-}
-
-/// Groups of jobs with their limits.
-type Groups = BTreeMap<GroupName, GroupLimits>;
-
-/// Returns the groups of all files. Two files may declare a group with the same limits.
-fn declared_groups(files: &[(String, JobFile)]) -> Result<Groups, Fault> {
-    let mut groups = Groups::new();
-    for (path, (group, limits)) in
-        files.iter().flat_map(|(path, file)| file.groups().iter().map(move |group| (path, group)))
-    {
-        let earlier = *groups.entry(group.clone()).or_insert(*limits);
-        if earlier != *limits {
-            return Err(Fault::usage(format!(
-                "{path}: group {group} has {limits}, and another file says {earlier}; valid is \
-                 one declaration of each group"
-            )));
-        }
-    }
-    Ok(groups)
-}
-
-/// Returns the changes of groups that would be made. Without operations there is no registry yet,
-/// and so no group.
-async fn previews(
-    groups: &Groups,
-    operations: Option<&Operations>,
-) -> Result<Vec<GroupChange>, Fault> {
-    let mut changes = Vec::new();
-    for (group, limits) in groups {
-        let found = match operations {
-            Some(operations) => operations.group(group).await?,
-            None => GroupSnapshot::new(group.clone()),
-        };
-        changes.push(found.change_to(*limits));
-    }
-    Ok(changes)
-}
-
-/// Returns one line for each change of a group that has an effect.
-fn group_lines(changes: &[GroupChange]) -> Vec<String> {
-    let changes = changes.iter().filter(|change| change.has_effect());
-    changes.map(|change| format!("set group {}: {change}", change.group)).collect()
 }
 
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Fault> {

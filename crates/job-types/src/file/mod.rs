@@ -29,7 +29,7 @@ use tree::{Node, Step};
 pub use declared::DeclaredJob;
 pub use entry::entry_of;
 pub use error::JobFileError;
-pub use several::{DuplicateJob, declared_configs};
+pub use several::{DifferentLimits, DuplicateJob, declared_configs, declared_groups};
 
 /// A TOML or YAML file that declares jobs, so that a worker needs no code. Both forms have the same
 /// keys.

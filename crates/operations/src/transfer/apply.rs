@@ -1,15 +1,18 @@
-//! Configuration as code: a namespace is made to have the jobs that files declare.
+//! Configuration as code: a namespace is made to have the jobs and the limits of groups that files
+//! declare.
 
-use std::collections::BTreeSet;
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use coordination::{Dialect, JavaFields, JavaSettings, JobConfig, JobName};
+use coordination::{Dialect, GroupLimits, GroupName, JavaFields, JavaSettings, JobConfig, JobName};
 use jiff::Timestamp;
 use serde::Serialize;
 use sharding::StrategyRegistry;
 
+use super::groups::plan_group_import;
 use super::import::{ImportAct, ImportStep, plan_import};
 use crate::act::{Removal, RemovalPreview, removal_preview};
-use crate::{By, JobSnapshot, Namespace, Operations, Report, Result};
+use crate::{By, GroupSnapshot, JobSnapshot, Namespace, Operations, Report, Result};
 
 /// Field of a 2.1.5 document with the owner of the job. Java instances skip it.
 const OWNER_2: &str = "appliedBy";
@@ -82,12 +85,13 @@ impl std::fmt::Display for Owner {
     }
 }
 
-/// Changes that make a namespace have the declared jobs, based on one reading of it.
+/// Changes that make a namespace have the declared jobs and limits of groups, based on one reading
+/// of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct ApplyPlan {
-    /// The declared jobs, in the order of their names.
+    /// The limits of the declared groups, then the declared jobs, each in the order of their names.
     pub steps: Vec<ImportStep>,
     /// Jobs of the owner that are not declared any more.
     pub removals: Vec<RemovalPreview>,
@@ -96,6 +100,31 @@ pub struct ApplyPlan {
 }
 
 impl ApplyPlan {
+    /// Adds the limits of the declared groups, for a namespace that has these groups. A declared
+    /// group gets its limits before the jobs change; other groups stay as they are.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{GroupLimits, GroupName};
+    /// use operations::{ApplyPlan, GroupSnapshot};
+    ///
+    /// let limits = GroupLimits { cluster_concurrency: Some(3), start_rate: None };
+    /// let declared = [(GroupName::new("database")?, limits)].into();
+    /// let stored = [GroupSnapshot::new(GroupName::new("search")?)];
+    /// let plan = ApplyPlan::default().with_limits(&declared, &stored);
+    /// assert_eq!(plan.steps[0].to_string(), "create group database: at most 3 runs at once");
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    #[must_use]
+    pub fn with_limits(
+        mut self,
+        declared: &BTreeMap<GroupName, GroupLimits>,
+        found: &[impl Borrow<GroupSnapshot>],
+    ) -> Self {
+        self.steps.splice(0..0, plan_group_import(declared, found, true));
+        self
+    }
+
     /// Returns lines that differ between two plans with different effects. They have the whole
     /// configurations, which may hold secrets.
     pub fn identity(&self) -> impl Iterator<Item = String> {
@@ -204,8 +233,9 @@ fn wanted(
 }
 
 impl Operations {
-    /// Executes a plan, unless a job has changed since: such a job is a failure of the report, and
-    /// the others go on. After a registry error without an answer nothing more is tried.
+    /// Executes a plan. If a job or the limits of a group have changed since, they fail in the
+    /// report, and the others go on, as in [`import_all`](Self::import_all). After a registry error
+    /// without an answer nothing more is tried.
     ///
     /// Jobs with live instances are not removed.
     pub async fn apply(&self, plan: &ApplyPlan, by: &By) -> Report {

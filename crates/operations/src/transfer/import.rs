@@ -1,11 +1,11 @@
 //! Import of configurations: the plan, and its execution.
 
 use std::borrow::Borrow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use coordination::{
-    Dialect, InvalidConfig, JavaSettings, JobConfig, JobName, NodeKind, OperatorStep,
+    Dialect, GroupName, InvalidConfig, JavaSettings, JobConfig, JobName, NodeKind, OperatorStep,
     TemplateRecord, encode_config,
 };
 use jiff::Timestamp;
@@ -127,6 +127,14 @@ impl ImportStep {
     #[must_use]
     pub fn has_effect(&self) -> bool {
         matches!(self.act, ImportAct::Create { .. } | ImportAct::Replace { .. })
+    }
+
+    /// Returns the group that the job of the step would be in.
+    fn group_of_job(&self) -> Option<&GroupName> {
+        match &self.wanted {
+            Wanted::Job(job) => job.config.group.as_ref(),
+            Wanted::Limits(_) => None,
+        }
     }
 
     /// Returns the target of the step, as reports name it.
@@ -300,8 +308,9 @@ fn fits_nodes(config: &JobConfig, stored: &JobSnapshot) -> Result<(), InvalidCon
 impl Operations {
     /// Executes the steps of an import in order, and calls a function after each that was tried.
     ///
-    /// A failed step does not stop the others; the report has its error. After a registry error
-    /// without an answer the remaining steps are not tried.
+    /// A failed step does not stop the others; the report has its error. If the limits of a group
+    /// fail, the jobs of that group are not tried. After a registry error without an answer the
+    /// remaining steps are not tried.
     pub async fn import_all(
         &self,
         steps: &[ImportStep],
@@ -309,14 +318,26 @@ impl Operations {
         mut after_each: impl FnMut(),
     ) -> Report {
         let mut report = Report::default();
+        let mut groups_without_limits = BTreeSet::new();
         for step in steps {
             if report.is_unanswered() {
                 report.skip(&step.job, step.target());
                 continue;
             }
+            // Its runs would not be limited as wanted.
+            if step.group_of_job().is_some_and(|group| groups_without_limits.contains(group)) {
+                let what = "not tried, as the limits of its group were not set";
+                report.left.push(Entry::new(&*step.job, step.target(), what));
+                continue;
+            }
             match self.import(step, by).await {
                 Ok(done) => report.extend(done),
-                Err(error) => report.fail(&step.job, step.target(), error),
+                Err(error) => {
+                    if let Wanted::Limits(change) = &step.wanted {
+                        groups_without_limits.insert(&change.group);
+                    }
+                    report.fail(&step.job, step.target(), error);
+                }
             }
             after_each();
         }
