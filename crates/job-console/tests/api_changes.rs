@@ -517,14 +517,23 @@ async fn unusable_files_are_named() {
     let got = apply(json!([{ "name": "a.toml", "text": text }]), "default").await;
     let detail = got.problem(422, "invalid-job-file");
     assert!(detail.starts_with("a.toml: line 3: job \"a\": sharding_total_count is 0"), "{detail}");
-    let grouped = "[[groups]]\nname = 'shared'\ncluster_concurrency = 2\n\n[[jobs]]\nname = 'a'\nstored = true\n\
-                sharding_total_count = 1\n";
-    let got = apply(json!([{ "name": "a.toml", "text": grouped }]), "default").await;
+    let text = text.replace("= 0", "= 1");
+    let limiting = |max: u32, job: &str| {
+        let jobs = text.replace("'a'", &format!("'{job}'"));
+        let text = format!("[[groups]]\nname = 'db'\ncluster_concurrency = {max}\n{jobs}");
+        json!({ "name": format!("{job}.toml"), "text": text })
+    };
+    let got = apply(json!([limiting(0, "a")]), "default").await;
     let detail = got.problem(422, "invalid-job-file");
-    assert!(detail.starts_with("a.toml: [[groups]] has shared; valid is"), "{detail}");
+    let expected = "a.toml: line 3: cluster_concurrency is 0; valid is 1 to 4294967295";
+    assert!(detail.starts_with(expected), "{detail}");
+    apply(json!([limiting(2, "a"), limiting(2, "b")]), "default").await.ok();
+    let different = json!([limiting(2, "a"), limiting(3, "b")]);
+    let detail = "group db has at most 2 runs at once in a.toml and at most 3 runs at once in \
+                  b.toml; valid are the same limits in all files";
+    assert_eq!(apply(different, "default").await.problem(422, "invalid-job-file"), detail);
     let got = apply(json!([{ "name": "a.json", "text": "{}" }]), "default").await;
     assert!(got.problem(422, "invalid-job-file").contains("valid is a name that ends in .toml"));
-    let text = text.replace("= 0", "= 1");
     let twice = json!([{ "name": "a.toml", "text": text }, { "name": "b.toml", "text": text }]);
     let detail = "job a is declared in a.toml and in b.toml; valid is one file for each job";
     assert_eq!(apply(twice, "default").await.problem(422, "invalid-job-file"), detail);

@@ -1,4 +1,5 @@
-//! Changes of the limits of groups: previews, audit records, and values that are not valid.
+//! Changes of the limits of groups, by themselves and by job files: previews, audit records, and
+//! values that are not valid.
 
 use axum::http::Method;
 use reg_center::RegistryCenter as _;
@@ -142,4 +143,95 @@ async fn findings_about_groups_are_listed_first_and_repaired() {
     let group = site.get(&format!("{BASE}{DB}")).await.ok();
     let change = &group.body["changes"][0];
     assert_eq!((&change["act"], &change["why"]), (&json!("fix"), &json!("leftover")));
+}
+
+/// A request to apply a file with the limits of `db` and the job `a` of that group.
+fn declaring(max: u32, digest: Option<&Value>) -> String {
+    let text = format!(
+        "[[groups]]\nname = 'db'\ncluster_concurrency = {max}\n\n\
+         [[jobs]]\nname = 'a'\ngroup = 'db'\nsharding_total_count = 1\nstored = true\n"
+    );
+    let files = json!([{ "name": "jobs.toml", "text": text }]);
+    let dry_run = digest.is_none();
+    json!({ "files": files, "dry_run": dry_run, "digest": digest, "reason": "release 12" })
+        .to_string()
+}
+
+#[tokio::test]
+async fn job_files_set_limits_before_their_jobs() {
+    let site = Site::empty().await;
+    let apply = format!("{BASE}/apply");
+    let writes = site.counting.writes();
+    let plan = site.post(&apply, &declaring(2, None)).await.ok();
+    let changes = json!([{ "field": "cluster_concurrency", "from": "none", "to": "2" }]);
+    let group = json!({ "job": "group db", "group": "db", "act": "create", "changes": changes });
+    let steps = json!([group, { "job": "a", "act": "create" }]);
+    assert_eq!(plan.body["plan"]["steps"], steps);
+    assert_eq!(site.counting.writes(), writes, "a dry run writes nothing");
+
+    let wanted = declaring(2, Some(&plan.body["digest"]));
+    let key = [("idempotency-key", "one")];
+    let got = site.change(Method::POST, &apply, &key, &wanted).await.ok();
+    let report = &got.body["report"];
+    let done = ["group db", "a"].map(|job| json!(job));
+    assert_eq!([0, 1].map(|n| report["done"][n]["job"].clone()), done, "{report}");
+    assert_eq!(report["done"][0]["target"], "limits");
+    assert_eq!(report["done"][0]["what"], "no limits -> at most 2 runs at once");
+    let record = &report["records"][0];
+    assert_eq!((&record["act"], &record["who"]), (&json!("set group"), &json!("console")));
+    assert_eq!((&record["job"], &record["why"]), (&json!("group db"), &json!("release 12")));
+    let is_set = |got: &Got| got.body["limits"]["cluster_concurrency"] == 2;
+    let shown = site.until(&format!("{BASE}{DB}"), is_set).await;
+    assert_eq!(shown.body["changes"][0]["why"], "release 12");
+
+    let writes = site.counting.writes();
+    let repeat = site.change(Method::POST, &apply, &key, &wanted).await.ok();
+    assert_eq!((&repeat.body, site.counting.writes()), (&got.body, writes));
+    let plan = site.post(&apply, &declaring(2, None)).await.ok();
+    assert_eq!(plan.body["plan"]["steps"][0]["act"], "same");
+    let same = site.post(&apply, &declaring(2, Some(&plan.body["digest"]))).await.ok();
+    assert_eq!(same.body["report"]["done"], json!([]));
+    let left = &same.body["report"]["left"][0];
+    assert_eq!((&left["job"], &left["as_wanted"]), (&json!("group db"), &json!(true)));
+    assert_eq!(site.counting.writes(), writes, "limits that are as wanted are not written");
+}
+
+#[tokio::test]
+async fn job_files_conflict_with_another_change_of_the_limits() {
+    let site = Site::empty().await;
+    let apply = format!("{BASE}/apply");
+    put(&site, DB, &json!({ "start_rate": "9 in 1m", "reason": "test" })).await.ok();
+    let plan = site.post(&apply, &declaring(2, None)).await.ok();
+    let step = &plan.body["plan"]["steps"][0];
+    let changes = json!([
+        { "field": "cluster_concurrency", "from": "none", "to": "2" },
+        { "field": "start_rate", "from": "9 in 1m", "to": "none" },
+    ]);
+    assert_eq!((&step["act"], &step["changes"]), (&json!("replace"), &changes));
+    put(&site, DB, &json!({ "start_rate": "8 in 1m", "reason": "test" })).await.ok();
+    let stale = site.post(&apply, &declaring(2, Some(&plan.body["digest"]))).await;
+    stale.problem(409, "plan-changed");
+    let shown = site.get(&format!("{BASE}{DB}")).await.ok();
+    assert_eq!(shown.body["limits"]["start_rate"], "8 in 1m");
+    site.get(&format!("{BASE}/jobs/a")).await.problem(404, "no-such-job");
+}
+
+/// The log of changes of the group is not readable, so that its limits cannot be set.
+#[tokio::test]
+async fn jobs_of_a_group_whose_limits_fail_are_left_alone() {
+    let site = Site::empty().await;
+    site.write(&[("/job@-@groups/db/audit".to_owned(), "{".to_owned())]).await;
+    let apply = format!("{BASE}/apply");
+    let plan = site.post(&apply, &declaring(2, None)).await.ok();
+    let got = site.post(&apply, &declaring(2, Some(&plan.body["digest"]))).await;
+    assert_eq!(got.status, 207, "{}", got.body);
+    let report = &got.body["report"];
+    let failed = &report["failed"][0];
+    assert_eq!((&failed["job"], &failed["target"]), (&json!("group db"), &json!("limits")));
+    let what = "not tried, as the limits of its group were not set";
+    assert_eq!(
+        (&report["left"][0]["job"], &report["left"][0]["what"]),
+        (&json!("a"), &json!(what))
+    );
+    assert_eq!(report["done"], json!([]));
 }

@@ -15,11 +15,11 @@ use crate::problem::{Answer, Problem};
 /// Maximum number of files.
 const MAX_FILES: usize = 1_000;
 
-/// Files that declare the jobs of a namespace.
+/// Files that declare the jobs of a namespace, and limits of groups.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ApplyRequest {
-    /// The files. No two of them may declare the same job.
+    /// The files. No two of them may declare the same job, or different limits of a group.
     #[schema(min_items = 1, max_items = 1000)]
     files: Vec<DeclaringFile>,
     /// Name of this set of files, stored with the jobs that it creates.
@@ -47,7 +47,7 @@ fn default_owner() -> String {
 /// Planned apply.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct PlanToApply {
-    /// Jobs to create, to replace, to keep and to remove.
+    /// Limits of groups to set, and jobs to create, to replace, to keep and to remove.
     plan: ApplyPlan,
     /// Digest of the plan, which the apply has to name.
     digest: String,
@@ -64,11 +64,12 @@ pub(super) enum ApplyAnswer {
     Changed(Changed),
 }
 
-/// Makes the namespace have the jobs that files declare, or plans it.
+/// Makes the namespace have the jobs and the limits of groups that files declare, or plans it.
 ///
+/// The limits are set before the jobs change. They need the permission `configure` for all jobs.
 /// A dry run returns the plan with a digest. The apply has to name this digest, and fails with 409
-/// if the plan is another one by now. Each step is guarded by the revision that it is based on.
-/// Jobs with live instances are not removed.
+/// if the plan is another one by now. Each step is guarded by what it is based on. Jobs with live
+/// instances are not removed. Groups that no file declares keep their limits.
 #[utoipa::path(
     post,
     path = "/api/v1/namespaces/{namespace}/apply",

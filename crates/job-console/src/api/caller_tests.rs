@@ -118,6 +118,12 @@ async fn change_of_all_jobs_needs_the_pattern_of_all_jobs() {
     });
     let import = json!({ "export": export, "dry_run": true });
     let bulk = json!({ "filter": {}, "dry_run": true });
+    let job = "[[jobs]]\nname = 'a-1'\nsharding_total_count = 1\nstored = true\n";
+    let limits = "[[groups]]\nname = 'db'\ncluster_concurrency = 2\n";
+    let apply =
+        |text: String| json!({ "files": [{ "name": "a.toml", "text": text }], "dry_run": true });
+    let (files, grouped) = (apply(job.to_owned()), apply(format!("{limits}{job}")));
+    let group = json!({ "cluster_concurrency": 2, "reason": "test" });
     let limited = caller(Role::Admin, "a-*");
     let viewer = caller(Role::Viewer, "*");
     for (caller, method, path, body, expected) in [
@@ -127,6 +133,10 @@ async fn change_of_all_jobs_needs_the_pattern_of_all_jobs() {
         (&limited, "POST", "import", &import, 403),
         (&caller(Role::Admin, "*"), "POST", "import", &import, 200),
         (&caller(Role::Operator, "*"), "POST", "import", &import, 403),
+        (&limited, "PUT", "groups/db?dry_run=true", &group, 403),
+        (&limited, "POST", "apply", &files, 200),
+        (&limited, "POST", "apply", &grouped, 403),
+        (&caller(Role::Admin, "*"), "POST", "apply", &grouped, 200),
         (&viewer, "POST", "bulk/run", &bulk, 403),
         (&viewer, "GET", "export", &Value::Null, 403),
         (&viewer, "GET", "jobs", &Value::Null, 200),

@@ -117,7 +117,7 @@ async fn import_shows_its_plan_then_writes_what_was_confirmed() {
     world.until("n/orders/jobs?q=job-000", is_shown).await;
     let answer = world.post(TRANSFER, &write).await;
     assert_eq!(answer.status, StatusCode::CONFLICT);
-    assert!(answer.text.contains("The jobs have changed"), "{}", answer.text);
+    assert!(answer.text.contains("The jobs or groups have changed"), "{}", answer.text);
     assert!(answer.text.contains("Nothing changes."), "{}", answer.text);
 }
 

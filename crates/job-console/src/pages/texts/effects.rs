@@ -15,6 +15,7 @@ const TARGETS: &Patterns = &[
     ("items {} and later", "分片 {0} 及之后"),
     ("item {}", "分片 {0}"),
     ("configuration", "配置"),
+    ("limits", "上限"),
     ("backfill {}", "补跑 {0}"),
     ("all items", "所有分片"),
     ("job", "作业"),
@@ -87,7 +88,9 @@ const EFFECTS: &Patterns = &[
     ("no instance is alive to run it", "没有存活的实例可以运行"),
     ("asked to run its items", "请求运行其分片"),
     ("it is as wanted already", "已符合要求"),
+    ("they are as wanted already", "已符合要求"),
     ("not tried, as the registry did not answer", "未尝试，因为注册中心没有响应"),
+    ("not tried, as the limits of its group were not set", "未尝试，因为未能设置其所在组的上限"),
     ("repaired", "已修复"),
     (
         "backfill {}: 1 fire from {} to {}, {} at once, by all items",

@@ -22,8 +22,8 @@ messages! {
         | "作业：名称或模式（如 report-*），用逗号分隔";
     replace_different() "Replace configurations that differ" | "替换不同的配置";
     plan_has_changed()
-        "The jobs have changed since this plan was shown. Check it again."
-        | "显示此计划之后作业已变化，请重新检查。";
+        "The jobs or groups have changed since this plan was shown. Check it again."
+        | "显示此计划之后作业或组已变化，请重新检查。";
     changes() "Changes" | "更改";
     import_creates() "created" | "创建";
     import_replaces() "replaced" | "替换";
@@ -32,8 +32,8 @@ messages! {
     import_refused() "refused" | "拒绝";
     apply_files() "Apply job files" | "应用作业文件";
     apply_hint()
-        "The namespace gets the jobs that the file declares, as by ejob apply. The plan is shown before anything is written."
-        | "命名空间将具有文件声明的作业，与 ejob apply 相同。写入之前会显示计划。";
+        "The namespace gets the jobs and the limits of groups that the file declares, as by ejob apply. The plan is shown before anything is written."
+        | "命名空间将具有文件声明的作业和组的上限，与 ejob apply 相同。写入之前会显示计划。";
     apply() "Apply" | "应用";
     apply_removes() "removed" | "移除";
     job_file() "Job file, as a worker reads it" | "作业文件（与工作进程读取的相同）";

@@ -10,7 +10,7 @@ use crate::pages::widgets::{pill, search_field};
 use crate::server::MAX_BODY_BYTES;
 use crate::transfer::{LeftOut, Plan};
 
-/// Maximum number of listed jobs. All are counted.
+/// Maximum number of listed jobs and groups. All are counted.
 pub(super) const MAX_ROWS: usize = 100;
 
 /// Maximum length of a selection of jobs in a form, in characters.
@@ -238,7 +238,10 @@ fn table(cx: &Cx<'_>, steps: &[&ImportStep]) -> Markup {
                 tbody {
                     @for step in steps.iter().take(MAX_ROWS) {
                         tr {
-                            th scope="row" { (step.job) }
+                            th scope="row" {
+                                @if let Some(group) = &step.group { (lang.group()) " " (group) }
+                                @else { (step.job) }
+                            }
                             td { (effect(cx, &step.act)) }
                             td.text { (details(&step.act)) }
                         }
