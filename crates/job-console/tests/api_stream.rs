@@ -57,6 +57,35 @@ async fn stream_resumes_after_the_last_id() {
     }
 }
 
+#[tokio::test]
+async fn changed_groups_are_named_and_none_is_missed_after_a_lost_connection() {
+    let site = Site::empty().await;
+    let mut stream = site.stream(&[]).await;
+    let begin = stream.next().await.id;
+    let limits = r#"{"v":1,"cluster_concurrency":2}"#;
+    site.write(&[("/job@-@groups/db/limits".to_owned(), limits.to_owned())]).await;
+    let changed = stream.next().await;
+    assert_eq!((&*changed.name, &changed.data), ("groups", &serde_json::json!({"groups": ["db"]})));
+    site.add_idle(&["a"]).await;
+
+    let missed = async |id: &str| {
+        let mut resumed = site.stream(&[("last-event-id", id)]).await;
+        let (mut names, mut ids) = (Vec::new(), Vec::new());
+        while names.last().is_none_or(|name| name != "freshness") {
+            let sent = resumed.next().await;
+            names.push(sent.name);
+            ids.push(sent.id);
+        }
+        (names, ids)
+    };
+    let (names, ids) = missed(&begin).await;
+    assert_eq!(names, ["jobs", "groups", "freshness"]);
+    let again = missed(&ids[0]).await;
+    assert_eq!(again.0, names, "the connection was lost between two events of the same changes");
+    assert_eq!(missed(&ids[1]).await.0, ["freshness"]);
+    assert_eq!(missed(&changed.id).await.0, ["jobs", "freshness"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn changes_are_coalesced_to_ten_events_a_second() {
     let site = Site::empty().await;

@@ -9,7 +9,7 @@ use super::namespaces::DataFreshness;
 
 /// Maximum number of kept changes.
 const MAX_CHANGES: usize = 4_096;
-/// Maximum number of job names in all kept changes together.
+/// Maximum number of names of jobs and groups in all kept changes together.
 const MAX_NAMES: usize = 50_000;
 
 /// Position in the changes of one process: the text is the id of an event.
@@ -41,8 +41,15 @@ impl FromStr for Position {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
     pub(super) jobs: BTreeSet<String>,
+    pub(super) groups: BTreeSet<String>,
     /// The last freshness, if it has changed.
     pub(super) freshness: Option<DataFreshness>,
+}
+
+impl Changes {
+    fn names(&self) -> usize {
+        self.jobs.len() + self.groups.len()
+    }
 }
 
 /// The last changes of a namespace.
@@ -71,11 +78,11 @@ impl Ring {
 
     pub(super) fn push(&mut self, changes: Changes) {
         self.number += 1;
-        self.names += changes.jobs.len();
+        self.names += changes.names();
         self.kept.push_back(changes);
         while self.kept.len() > MAX_CHANGES || self.names > MAX_NAMES {
             let Some(oldest) = self.kept.pop_front() else { return };
-            self.names -= oldest.jobs.len();
+            self.names -= oldest.names();
         }
     }
 
@@ -89,6 +96,7 @@ impl Ring {
         let mut all = Changes::default();
         for changes in self.kept.range(self.kept.len() - missed..) {
             all.jobs.extend(changes.jobs.iter().cloned());
+            all.groups.extend(changes.groups.iter().cloned());
             all.freshness = changes.freshness.clone().or(all.freshness);
         }
         Some(all)
@@ -100,7 +108,7 @@ mod tests {
     use super::*;
 
     fn change(job: &str) -> Changes {
-        Changes { jobs: [job.to_owned()].into(), freshness: None }
+        Changes { jobs: [job.to_owned()].into(), ..Changes::default() }
     }
 
     #[test]
@@ -112,8 +120,11 @@ mod tests {
         ring.push(change("b"));
         ring.push(change("c"));
         ring.push(change("b"));
-        let jobs = ring.after(position).unwrap().jobs;
-        assert_eq!(jobs, ["b".to_owned(), "c".to_owned()].into());
+        let groups = ["db".to_owned()].into();
+        ring.push(Changes { groups, ..Changes::default() });
+        let changes = ring.after(position).unwrap();
+        assert_eq!(changes.jobs, ["b".to_owned(), "c".to_owned()].into());
+        assert_eq!(changes.groups, ["db".to_owned()].into());
     }
 
     #[test]
@@ -139,8 +150,8 @@ mod tests {
         ring.push(change("a"));
         assert_eq!((ring.after(start), ring.kept.len()), (None, MAX_CHANGES));
         let before = ring.end();
-        let jobs = (0..=MAX_NAMES).map(|n| n.to_string()).collect();
-        ring.push(Changes { jobs, freshness: None });
+        let names = |from: usize| (from..=MAX_NAMES).map(|n| n.to_string()).collect();
+        ring.push(Changes { jobs: names(1), groups: names(MAX_NAMES), freshness: None });
         assert_eq!((ring.after(before), ring.names), (None, 0));
     }
 }

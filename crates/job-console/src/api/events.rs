@@ -19,7 +19,7 @@ use super::place::Place;
 use crate::namespaces::Namespace;
 use crate::problem::{Answer, Problem};
 
-/// Minimum time between two events with jobs.
+/// Minimum time between two events with jobs or groups.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Time without an event after which a comment shows that the stream lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -68,12 +68,10 @@ impl Follower {
                 let now = DataFreshness::of(namespace.live.freshness());
                 let has_changed = now.state != freshness;
                 freshness = now.state;
-                if update.jobs.is_empty() && !has_changed {
-                    // Only groups have changed.
-                    continue;
-                }
                 let jobs = update.jobs.iter().map(ToString::to_string).collect();
-                shared.lock().push(Changes { jobs, freshness: has_changed.then_some(now) });
+                let groups = update.groups.iter().map(ToString::to_string).collect();
+                let freshness = has_changed.then_some(now);
+                shared.lock().push(Changes { jobs, groups, freshness });
                 push.send_replace(());
             }
         });
@@ -88,11 +86,19 @@ pub(super) struct JobsChanged {
     jobs: Vec<String>,
 }
 
-/// Streams changes: events `jobs`, `freshness` and `reset`.
+/// Data of an event `groups`.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct GroupsChanged {
+    /// Names of groups of jobs whose limits, permits or waiting jobs have changed.
+    groups: Vec<String>,
+}
+
+/// Streams changes: events `jobs`, `groups`, `freshness` and `reset`.
 ///
-/// `jobs` has the names of changed jobs, at most ten times a second. `freshness` has the freshness
-/// of the data, at the begin of a stream and when its state changes. The event `reset` means that
-/// changes were missed: read everything again. A comment is sent after 15 seconds without an event.
+/// `jobs` has the names of changed jobs, and `groups` those of changed groups of jobs, each at most
+/// ten times a second. `freshness` has the freshness of the data, at the begin of a stream and when
+/// its state changes. The event `reset` means that changes were missed: read everything again. A
+/// comment is sent after 15 seconds without an event.
 #[utoipa::path(
     get,
     path = "/api/v1/namespaces/{namespace}/events",
@@ -102,8 +108,9 @@ pub(super) struct JobsChanged {
     )),
     responses((
         status = 200,
-        description = "The stream. Each `data` is JSON: of `jobs` as in this schema, of \
-                       `freshness` as in DataFreshness, of `reset` an empty object",
+        description = "The stream. Each `data` is JSON: of `jobs` as in this schema, of `groups` \
+                       as in GroupsChanged, of `freshness` as in DataFreshness, of `reset` an \
+                       empty object",
         content_type = "text/event-stream",
         body = JobsChanged,
     )),
@@ -157,7 +164,7 @@ impl Streamed {
             None => {}
         }
         let id = streamed.position.to_string();
-        streamed.ready.push_back(event("freshness", &id, &DataFreshness::of(freshness)));
+        streamed.ready.push_back(event("freshness", &DataFreshness::of(freshness)).id(id));
         stream::unfold(streamed, Self::next)
     }
 
@@ -177,26 +184,35 @@ impl Streamed {
             (ring.after(self.position), ring.end())
         };
         let Some(changes) = changes else { return self.reset() };
-        self.position = end;
-        let id = end.to_string();
+        let begin = std::mem::replace(&mut self.position, end);
+        let mut events = Vec::new();
         if !changes.jobs.is_empty() {
             let jobs = changes.jobs.into_iter().collect();
-            self.ready.push_back(event("jobs", &id, &JobsChanged { jobs }));
+            events.push(event("jobs", &JobsChanged { jobs }));
+        }
+        if !changes.groups.is_empty() {
+            let groups = changes.groups.into_iter().collect();
+            events.push(event("groups", &GroupsChanged { groups }));
         }
         if let Some(freshness) = changes.freshness {
-            self.ready.push_back(event("freshness", &id, &freshness));
+            events.push(event("freshness", &freshness));
         }
+        // Only the last event has the id of the end: a client that loses its connection before it
+        // resumes at the begin, and misses none of them.
+        let last = events.pop().map(|event| event.id(end.to_string()));
+        let first = events.into_iter().map(|event| event.id(begin.to_string()));
+        self.ready.extend(first.chain(last));
     }
 
     fn reset(&mut self) {
         self.position = self.ring.lock().end();
         let id = self.position.to_string();
-        self.ready.push_back(event("reset", &id, &serde_json::json!({})));
+        self.ready.push_back(event("reset", &serde_json::json!({})).id(id));
     }
 }
 
-fn event(name: &str, id: &str, data: &impl Serialize) -> Event {
-    // Names of jobs and numbers are always serializable.
+fn event(name: &str, data: &impl Serialize) -> Event {
+    // Names and numbers are always serializable.
     let data = serde_json::to_string(data).unwrap_or_default();
-    Event::default().event(name).id(id).data(data)
+    Event::default().event(name).data(data)
 }

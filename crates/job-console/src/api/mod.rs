@@ -66,7 +66,7 @@ pub(crate) use verification::verdicts;
         title = "Elastic Job console",
         description = "Jobs, servers, history and operator actions of the namespaces of a console."
     ),
-    components(schemas(Problem, namespaces::DataFreshness))
+    components(schemas(Problem, namespaces::DataFreshness, events::GroupsChanged))
 )]
 struct Document;
 
