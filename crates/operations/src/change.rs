@@ -5,6 +5,7 @@ use std::fmt;
 use coordination::{AuditRecord, JobName, OperatorStep};
 use serde::Serialize;
 
+use crate::act::REMOVE_JOB;
 use crate::{Error, Result};
 
 /// Author and reason of a change. Both are recorded with it.
@@ -124,6 +125,14 @@ pub struct Recorded {
     #[serde(flatten)]
     #[cfg_attr(feature = "openapi", schema(value_type = crate::schemas::AuditRecord))]
     pub record: AuditRecord,
+}
+
+impl Recorded {
+    /// Returns true if the change has removed its job, so that no node is left to keep the record.
+    #[must_use]
+    pub fn is_removal_of_job(&self) -> bool {
+        self.record.act == REMOVE_JOB
+    }
 }
 
 impl Report {

@@ -252,7 +252,8 @@ async fn removed_job_returns_its_permit_and_leaves_the_line() {
     world.until("the job to wait", |_| waits()).await;
     let observer = world.registry.connect();
     let mut changes = observer.watch(&coordination::Layout::groups_root());
-    operations.remove_job(&job(), "job", Removal::EvenIfAlive, &by()).await.unwrap();
+    let report = operations.remove_job(&job(), "job", Removal::EvenIfAlive, &by()).await.unwrap();
+    assert!(report.records[0].is_removal_of_job(), "{report}");
     world.hold(&[]);
     crate::support::within("the end of the job", async {
         while waits() || world.stored("/job@-@groups/db/permits/0").is_some() {
@@ -316,6 +317,7 @@ async fn limits_of_groups_are_exported_and_imported() {
     assert_eq!(shown(&steps), created);
     let report = operations.import_all(&steps, &by(), || ()).await;
     assert_eq!((report.done.len(), report.records.len()), (2, 2), "{report}");
+    assert!(!report.records.iter().any(operations::Recorded::is_removal_of_job));
     let stored = operations.group(&group()).await.unwrap();
     assert_eq!(stored.view().limits(), Some(rated(Some(3), "9 in 1m")));
     assert_eq!(stored.audit().map(|record| &*record.who).collect::<Vec<_>>(), ["anna"]);

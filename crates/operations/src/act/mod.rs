@@ -27,6 +27,7 @@ pub(crate) use creation::named;
 pub use drain::{DrainMode, Drained, DrainedJob, DrainedServer};
 pub use job_action::JobAction;
 pub use preview::{Change, preview};
+pub(crate) use removal::REMOVE_JOB;
 pub use removal::{Removal, RemovalPreview, removal_preview};
 pub use trigger::{ItemRun, RequestedRun, Triggered};
 

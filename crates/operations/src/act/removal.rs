@@ -12,7 +12,8 @@ use crate::change::Entry;
 use crate::operations::recorded;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
-const ACT: &str = "remove job";
+/// Operator action in the record of a removal.
+pub(crate) const REMOVE_JOB: &str = "remove job";
 /// Maximum number of passes that remove nodes which reappear.
 const PASSES: usize = 20;
 /// Time for instances to leave, before the nodes that they wrote meanwhile are removed.
@@ -136,7 +137,7 @@ impl Operations {
             at_ms: self.now().as_millisecond(),
             who: by.who().to_owned(),
             why: by.why().to_owned(),
-            act: ACT.to_owned(),
+            act: REMOVE_JOB.to_owned(),
             target: job.to_string(),
             what: AuditRecord::text(&what),
         };
@@ -258,7 +259,7 @@ impl Progress {
     fn describe(&self, job: &JobName, error: Error) -> Error {
         match &self.removed {
             Some(_) => Error::Remains { job: job.clone(), cause: error.to_string() },
-            None => error.or_unknown(self.in_doubt.is_some(), ACT, job),
+            None => error.or_unknown(self.in_doubt.is_some(), REMOVE_JOB, job),
         }
     }
 }
