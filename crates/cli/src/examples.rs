@@ -19,6 +19,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("ejob next report -n 2", ""),
     ("ejob next --cron \"0 0 3 ? * MON-FRI\" --time-zone Asia/Shanghai", ""),
     ("ejob audit report", "who changed what, when and why"),
+    ("ejob audit --group database", "the changes of the limits of a group"),
     ("ejob dump report > report.txt", "the nodes as they are stored, secrets included"),
     ("ejob history report --outcome failed --from 2h", ""),
     ("ejob history --counts --from 1d", ""),

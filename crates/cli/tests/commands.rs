@@ -1,9 +1,12 @@
 //! The commands, on namespaces in memory with real schedulers.
 
+use std::sync::Arc;
+
 use crate::support;
 
 use cli::Exit;
-use coordination::{JobConfig, JobName, Overlap, encode_config};
+use coordination::{AuditRecord, GroupName, JobConfig, JobName, Overlap, encode_config};
+use job_history::{AuditSubject, History, HistoryOptions};
 use reg_center::{Lifetime, MemoryCenter, NodePath, RegistryCenter, Txn};
 use serde_json::json;
 use support::{World, owned};
@@ -599,6 +602,53 @@ async fn group_is_set_listed_and_explains_a_wait() {
     assert_eq!(listed[0]["limits"]["start_rate"], "2 in 1h", "{listed}");
     let removed = world.ejob(&signed(&["group", "remove", "db"])).await.done();
     assert_eq!(removed, "group db: at most 2 starts in 1h -> no limits\n");
+
+    let audit = world.ejob(&["audit", "--group", "db"]).await.done();
+    let lines: Vec<_> = audit.lines().collect();
+    assert_eq!(lines.len(), 3, "{audit}");
+    assert!(lines[1].contains(" group db ") && lines[1].contains("set group"), "{audit}");
+    assert!(lines[2].contains("remove group"), "{audit}");
+    let all = world.ejob(&["audit", "--json"]).await.json();
+    let records = all["records"].as_array().unwrap();
+    let of = |kind: &str, name: &str| records.iter().filter(|one| one[kind] == name).count();
+    assert_eq!((of("group", "db"), of("job", "report") > 0), (2, true), "{all}");
+    let of_job = world.ejob(&["audit", "report"]).await.done();
+    assert!(!of_job.contains("group db "), "{of_job}");
+    let none = world.ejob(&["audit", "--group", "api"]).await.done();
+    assert_eq!(none, "no changes\n", "a group needs no node");
+    let both = world.ejob(&["audit", "report", "--group", "db"]).await;
+    assert_eq!(both.exit, Exit::Usage, "{both:?}");
+}
+
+#[tokio::test]
+async fn history_keeps_the_changes_of_a_group_beyond_those_of_the_registry() {
+    let world = World::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("h.db");
+    let history = History::open(HistoryOptions::sqlite(&path)).await.unwrap();
+    let subject = AuditSubject::Group(GroupName::new("db").unwrap());
+    let old = AuditRecord {
+        id: "op-1".to_owned(),
+        at_ms: 1,
+        who: "bert".to_owned(),
+        why: "a slow disk".to_owned(),
+        act: "set group".to_owned(),
+        target: "db".to_owned(),
+        what: "no limits -> at most 1 runs at once".to_owned(),
+    };
+    assert!(history.record_audit(&subject, &old).await);
+    world.ejob(&signed(&["group", "set", "db", "--cluster-concurrency", "2"])).await.done();
+    let operations = operations::Operations::new(Arc::new(world.registry.connect()));
+    let group = operations.group(&GroupName::new("db").unwrap()).await.unwrap();
+    assert!(history.record_audit(&subject, group.audit().next().unwrap()).await);
+    history.close(support::PATIENCE).await.unwrap();
+    let store = format!("sqlite:{}", path.display());
+    let audit = world.ejob(&["audit", "--group", "db", "--history", &store, "--json"]).await.json();
+    let records = audit["records"].as_array().unwrap();
+    let authors: Vec<_> = records.iter().map(|one| &one["record"]["who"]).collect();
+    assert_eq!(authors, ["bert", "anna"], "each change is shown once: {audit}");
+    let all = world.ejob(&["audit", "--history", &store]).await.done();
+    assert!(all.contains(" group db ") && all.contains("bert"), "{all}");
 }
 
 #[tokio::test]

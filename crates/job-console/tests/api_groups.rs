@@ -38,6 +38,30 @@ async fn limits_are_set_and_removed_with_an_audit_record() {
     let shown = site.until(&path, is_removed).await;
     assert_eq!((&shown.body["limits"], &shown.body["jobs"]), (&none, &json!(["long"])));
     assert_eq!(shown.body["changes"].as_array().unwrap().len(), 2, "the newest comes first");
+
+    let is_of_group = |row: &&Value| row["group"] == "db";
+    let all = site.get(&format!("{BASE}/audit")).await.ok();
+    let of_group: Vec<_> = all.rows().iter().filter(is_of_group).collect();
+    let shown: Vec<_> = of_group.iter().map(|row| (&row["act"], &row["why"])).collect();
+    assert_eq!(
+        shown[0],
+        (&json!("remove group"), &json!("it has grown")),
+        "the newest comes first"
+    );
+    assert_eq!(shown[1], (&json!("set group"), &json!("the database is slow")));
+    assert!(of_group.iter().all(|row| row["job"].is_null()), "{}", all.body);
+    let of_jobs = all.rows().iter().filter(|row| row["job"].is_string());
+    assert!(of_jobs.clone().count() > 0 && of_jobs.clone().all(|row| row["group"].is_null()));
+    let (mut paged, mut next) = (Vec::new(), String::new());
+    loop {
+        let page = site.get(&format!("{BASE}/audit?limit=1{next}")).await.ok();
+        paged.extend(page.rows().iter().cloned());
+        let Some(cursor) = page.body["next"].as_str() else { break };
+        next = format!("&cursor={cursor}");
+    }
+    assert_eq!(&paged, all.rows(), "pages have changes of jobs and of groups");
+    let of_job = site.get(&format!("{BASE}/jobs/long/audit")).await.ok();
+    assert!(!of_job.rows().iter().any(|row| is_of_group(&row)), "{}", of_job.body);
 }
 
 #[tokio::test]

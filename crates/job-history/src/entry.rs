@@ -1,11 +1,12 @@
 //! Conversion of a record to rows.
 
-use coordination::{AuditRecord, FencingToken, FireTime, JobEvent, JobName, Outcome};
+use coordination::{AuditRecord, FencingToken, FireTime, JobEvent, Outcome};
 use lite::{JobRecord, OutputLine, RunReport};
 use sharding::ShardingItem;
 
 use crate::fire_facts::{FireFacts, GapFacts, MissedFacts, OrphanFacts, RunFacts};
 use crate::java_rows::{ExecutionRow, RunId, TraceRow};
+use crate::query::AuditSubject;
 use crate::text::clip;
 
 /// Key of a fire of an item.
@@ -66,7 +67,7 @@ pub(crate) struct Entry {
 /// A row of `ejob_audit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AuditRow {
-    pub(crate) job: String,
+    pub(crate) subject: String,
     pub(crate) record: AuditRecord,
 }
 
@@ -119,7 +120,7 @@ impl Entry {
     }
 
     /// Converts an audited change.
-    pub(crate) fn of_audit(job: &JobName, record: &AuditRecord) -> Self {
+    pub(crate) fn of_audit(subject: &AuditSubject, record: &AuditRecord) -> Self {
         let text = |text: &str| clip(text, 512);
         let record = AuditRecord {
             id: clip(&record.id, 255),
@@ -130,7 +131,7 @@ impl Entry {
             target: text(&record.target),
             what: text(&record.what),
         };
-        Self { audit: Some(AuditRow { job: job.to_string(), record }), ..Self::default() }
+        Self { audit: Some(AuditRow { subject: subject.stored(), record }), ..Self::default() }
     }
 
     /// Converts a line of output.

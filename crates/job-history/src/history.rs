@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::{AuditRecord, JobName};
+use coordination::AuditRecord;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::entry::Entry;
+use crate::query::AuditSubject;
 use crate::queue::{HistorySubscriber, Queue};
 use crate::store::{Fault, FaultClass, Store};
 use crate::writer::{Progress, Reasons, Retention, Writer};
@@ -180,16 +181,16 @@ impl History {
         HistorySubscriber::new(Arc::clone(&self.queue))
     }
 
-    /// Stores an audited change of a job. A change that is stored already stays as it is, so any
-    /// number of processes may store the same one.
+    /// Stores an audited change of a job or a group. A change that is stored already stays as it
+    /// is, so any number of processes may store the same one.
     ///
     /// It waits for room in the queue, and not for the store. Returns false if the history is
     /// closed.
     ///
     /// # Cancel safety
     /// If the future is dropped before it is ready, the change is not stored.
-    pub async fn record_audit(&self, job: &JobName, record: &AuditRecord) -> bool {
-        self.queue.push_waiting(Entry::of_audit(job, record)).await
+    pub async fn record_audit(&self, subject: &AuditSubject, record: &AuditRecord) -> bool {
+        self.queue.push_waiting(Entry::of_audit(subject, record)).await
     }
 
     /// Returns the location of the store without user, password and parameters, such as

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::query::{
-    AuditCursor, AuditPage, AuditQuery, DropRecord, EventCursor, EventPage, EventQuery, FireCursor,
-    FirePage, FireQuery, MAX_PAGE, OutcomeCount, OutputCursor, OutputPage, OutputQuery,
+    AuditCursor, AuditPage, AuditQuery, AuditSubject, DropRecord, EventCursor, EventPage,
+    EventQuery, FireCursor, FirePage, FireQuery, MAX_PAGE, OutcomeCount, OutputCursor, OutputPage,
+    OutputQuery,
 };
 use crate::store::{Fault, JavaFailures, Order, Table};
 use crate::{Error, History, Result};
@@ -108,7 +109,7 @@ impl History {
 
     /// Returns audited changes, the latest first, in pages as [`fires`](Self::fires) does.
     ///
-    /// The registry has the last 32 changes of each job; the store has those that
+    /// The registry has the last 32 changes of each job and of each group; the store has those that
     /// [`record_audit`](Self::record_audit) was called for.
     ///
     /// # Errors
@@ -123,12 +124,13 @@ impl History {
         self.with_public_error(self.store.audit(query, limit, after).await)
     }
 
-    /// Returns the time of the last stored change of each job, in milliseconds since 1970 UTC.
+    /// Returns the time of the last stored change of each job and of each group, in milliseconds
+    /// since 1970 UTC.
     ///
     /// # Errors
     /// [`Error::Unreachable`] or [`Error::Unusable`] if the store does not answer or rejects the
     /// query.
-    pub async fn last_audits(&self) -> Result<BTreeMap<String, i64>> {
+    pub async fn last_audits(&self) -> Result<BTreeMap<AuditSubject, i64>> {
         self.with_public_error(self.store.last_audits().await)
     }
 

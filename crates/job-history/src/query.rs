@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use coordination::{AuditRecord, FencingToken, RunSource};
+use coordination::{AuditRecord, FencingToken, GroupName, JobName, RunSource};
 use jiff::Timestamp;
 use lite::OutputStream;
 use sharding::{InstanceId, ShardingItem};
@@ -433,6 +433,7 @@ pub struct OutputPage {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditQuery {
     pub(crate) job: Option<String>,
+    pub(crate) group: Option<String>,
     pub(crate) from: Option<Timestamp>,
     pub(crate) until: Option<Timestamp>,
 }
@@ -442,6 +443,13 @@ impl AuditQuery {
     #[must_use]
     pub fn job(mut self, name: impl Into<String>) -> Self {
         self.job = Some(name.into());
+        self
+    }
+
+    /// Selects changes of this group of jobs.
+    #[must_use]
+    pub fn group(mut self, name: impl Into<String>) -> Self {
+        self.group = Some(name.into());
         self
     }
 
@@ -460,12 +468,80 @@ impl AuditQuery {
     }
 }
 
-/// An audited change of a job.
+/// Subject of an audited change.
+///
+/// # Examples
+/// ```
+/// use coordination::{GroupName, JobName};
+/// use job_history::AuditSubject;
+///
+/// let job = AuditSubject::from(&JobName::new("report")?);
+/// let group = AuditSubject::from(&GroupName::new("database")?);
+/// assert_eq!([job.to_string(), group.to_string()], ["report", "group database"]);
+/// # Ok::<(), coordination::InvalidName>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AuditSubject {
+    /// A job, which may be removed since.
+    Job(JobName),
+    /// A group of jobs.
+    Group(GroupName),
+}
+
+impl AuditSubject {
+    /// Prefix of the name of a group in the column `job`. No name of a job has a slash.
+    const GROUP: &'static str = "group/";
+
+    /// Returns the value of the column `job`.
+    pub(crate) fn stored(&self) -> String {
+        match self {
+            Self::Job(name) => name.to_string(),
+            Self::Group(name) => Self::stored_group(name.as_str()),
+        }
+    }
+
+    /// Returns the value of the column `job` for a group.
+    pub(crate) fn stored_group(name: &str) -> String {
+        format!("{}{name}", Self::GROUP)
+    }
+
+    /// Parses a value of the column `job`.
+    pub(crate) fn of_stored(text: &str) -> Option<Self> {
+        match text.strip_prefix(Self::GROUP) {
+            Some(name) => GroupName::new(name).ok().map(Self::Group),
+            None => JobName::new(text).ok().map(Self::Job),
+        }
+    }
+}
+
+impl From<&JobName> for AuditSubject {
+    fn from(name: &JobName) -> Self {
+        Self::Job(name.clone())
+    }
+}
+
+impl From<&GroupName> for AuditSubject {
+    fn from(name: &GroupName) -> Self {
+        Self::Group(name.clone())
+    }
+}
+
+impl fmt::Display for AuditSubject {
+    /// Writes the name of a job alone, and that of a group after `group`, as reports do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Job(name) => write!(f, "{name}"),
+            Self::Group(name) => write!(f, "group {name}"),
+        }
+    }
+}
+
+/// An audited change of a job or a group of jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredAudit {
-    /// Name of the job, which may be removed since.
-    pub job: String,
+    /// The job or the group.
+    pub subject: AuditSubject,
     /// The change.
     pub record: AuditRecord,
 }
@@ -474,13 +550,14 @@ pub struct StoredAudit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditCursor {
     pub(crate) at_ms: i64,
-    pub(crate) job: String,
+    /// The value of the column `job`.
+    pub(crate) subject: String,
     pub(crate) id: String,
 }
 
 impl fmt::Display for AuditCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}{}", self.at_ms, self.job.len(), self.job, self.id)
+        write!(f, "{}:{}:{}{}", self.at_ms, self.subject.len(), self.subject, self.id)
     }
 }
 
@@ -490,8 +567,8 @@ impl FromStr for AuditCursor {
     fn from_str(text: &str) -> Result<Self, InvalidCursor> {
         let (at_ms, length, rest) = cursor_parts(text)?;
         let split = usize::try_from(length).ok().and_then(|at| rest.split_at_checked(at));
-        let (job, id) = split.ok_or_else(|| InvalidCursor { text: text.to_owned() })?;
-        Ok(Self { at_ms, job: job.to_owned(), id: id.to_owned() })
+        let (subject, id) = split.ok_or_else(|| InvalidCursor { text: text.to_owned() })?;
+        Ok(Self { at_ms, subject: subject.to_owned(), id: id.to_owned() })
     }
 }
 
@@ -531,12 +608,23 @@ mod tests {
         assert_eq!(event.to_string().parse(), Ok(event));
         let output = OutputCursor { item: 3, token: 7, writer: "w".to_owned(), seq: 2 };
         assert_eq!(output.to_string().parse(), Ok(output));
-        let audit = AuditCursor { at_ms: 3, job: "a:b".to_owned(), id: "每:x".to_owned() };
+        let audit = AuditCursor { at_ms: 3, subject: "a:b".to_owned(), id: "每:x".to_owned() };
         assert_eq!(audit.to_string().parse(), Ok(audit));
         for text in ["", "1:2", "a:1:job", "1:b:job"] {
             let error = text.parse::<FireCursor>().unwrap_err().to_string();
             let expected = format!("cursor is {text:?}; valid is the cursor of an earlier page");
             assert_eq!(error, expected);
         }
+    }
+
+    #[test]
+    fn group_is_stored_apart_from_each_job() {
+        let (job, group) = (JobName::new("group db").unwrap(), GroupName::new("db").unwrap());
+        let subjects = [AuditSubject::from(&job), AuditSubject::from(&group)];
+        for (subject, stored) in subjects.into_iter().zip(["group db", "group/db"]) {
+            assert_eq!(subject.stored(), stored);
+            assert_eq!(AuditSubject::of_stored(stored), Some(subject));
+        }
+        assert_eq!(AuditSubject::of_stored("a/b"), None);
     }
 }

@@ -62,7 +62,7 @@ pub(crate) struct RemoveArguments {
     reasoned: Reasoned,
 }
 
-fn group_name(text: &str) -> Result<GroupName, String> {
+pub(crate) fn group_name(text: &str) -> Result<GroupName, String> {
     GroupName::new(text).map_err(|error| format!("valid is {} ({error})", GroupName::VALID))
 }
 

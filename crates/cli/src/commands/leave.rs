@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use coordination::JobName;
-use job_history::{History, HistoryOptions};
+use job_history::{AuditSubject, History, HistoryOptions};
 use operations::{Removal, Report, Scope, ServerPattern};
 use serde_json::json;
 use sharding::InstanceId;
@@ -26,7 +26,7 @@ async fn remember(options: HistoryOptions, report: &Report) -> Result<(), job_hi
     let history = History::open(options).await?;
     for recorded in &report.records {
         if let Ok(job) = JobName::new(&recorded.job) {
-            history.record_audit(&job, &recorded.record).await;
+            history.record_audit(&AuditSubject::Job(job), &recorded.record).await;
         }
     }
     history.close(HISTORY_DEADLINE).await

@@ -3,14 +3,18 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use coordination::{JobConfig, JobName};
+use coordination::{AuditRecord, GroupName, JobConfig, JobName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use job_history::{AuditQuery, History, HistoryOptions, StoredAudit};
-use operations::{Exclusion, ItemBrief, ItemState, JobSnapshot, LiveNamespace, Namespace};
+use job_history::{AuditQuery, AuditSubject, History, HistoryOptions, StoredAudit};
+use operations::{
+    Exclusion, GroupSnapshot, ItemBrief, ItemState, JobSnapshot, LiveNamespace, Namespace,
+    Operations,
+};
 use serde_json::json;
 
 use super::config_fields;
+use super::groups::group_name;
 use super::history::{StoreArguments, reading};
 use super::list::{instance_briefs, instance_table, named_items, state_text, with_unread};
 use super::watch::{Answer, WatchOption, follow};
@@ -312,9 +316,12 @@ pub(crate) fn usable(job: &JobSnapshot) -> Result<&JobConfig, Fault> {
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditArguments {
-    /// Name of the job [default: all]
+    /// Name of the job [default: all jobs and groups]
     #[arg(value_parser = job_name)]
     job: Option<JobName>,
+    /// Name of the group of jobs, instead of a job
+    #[arg(long, value_name = "NAME", value_parser = group_name, conflicts_with = "job")]
+    group: Option<GroupName>,
     #[command(flatten)]
     store: StoreArguments,
     /// At most this many changes, the last ones
@@ -326,45 +333,34 @@ pub(crate) struct AuditArguments {
 impl AuditArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let options = self.store.options()?;
-        // Without the history the answer still has the last 32 changes of each job.
+        // Without the history the answer still has the last 32 changes of each job and group.
         let (stored, remark) = match self.stored(options).await {
             Ok(stored) => (stored, String::new()),
             Err(fault) => (Vec::new(), line(&format!("remark: without the history: {fault}"))),
         };
         let operations = cx.operations().await?;
-        let namespace = match &self.job {
-            // The history may have the changes of a job that was removed.
-            Some(job) if !stored.is_empty() => {
-                let jobs = match operations.job(job).await {
-                    Ok(job) => vec![job],
-                    Err(operations::Error::NoSuchJob { .. }) => Vec::new(),
-                    Err(error) => return Err(error.into()),
-                };
-                Namespace { jobs, ..Namespace::default() }
-            }
-            Some(job) => {
-                Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() }
-            }
-            None => operations.namespace().await?,
-        };
-        let of_job = |job: &'_ JobSnapshot| {
-            let name = job.job().to_string();
-            let records: Vec<_> = job.audit().cloned().collect();
-            records.into_iter().map(move |record| (name.clone(), record)).collect::<Vec<_>>()
-        };
-        let mut records: Vec<_> = namespace.jobs.iter().flat_map(of_job).collect();
-        let known: BTreeSet<_> =
-            records.iter().map(|(job, record)| (job.clone(), record.id.clone())).collect();
-        let stored = stored.into_iter().map(|found| (found.job, found.record));
-        records.extend(
-            stored.filter(|(job, record)| !known.contains(&(job.clone(), record.id.clone()))),
-        );
+        let (namespace, groups) = self.registered(&operations, !stored.is_empty()).await?;
+        let of_jobs = namespace.jobs.iter().flat_map(|job| {
+            let subject = AuditSubject::from(job.job());
+            job.audit().map(move |record| (subject.clone(), record.clone()))
+        });
+        let of_groups = groups.iter().flat_map(|group| {
+            let subject = AuditSubject::from(group.view().name());
+            group.audit().map(move |record| (subject.clone(), record.clone()))
+        });
+        let of_history = stored.into_iter().map(|found| (found.subject, found.record));
+        // Those of the registry come first: the same change of the history is then left out.
+        let mut seen = BTreeSet::new();
+        let all = of_jobs.chain(of_groups).chain(of_history);
+        let mut records: Vec<(AuditSubject, AuditRecord)> = all
+            .filter(|(subject, record)| seen.insert((subject.clone(), record.id.clone())))
+            .collect();
         records.sort_by_key(|(_, record)| record.at_ms);
         let n_left_out = records.len().saturating_sub(self.limit as usize);
         records.drain(..n_left_out);
-        let rows = records.iter().map(|(job, record)| {
+        let rows = records.iter().map(|(subject, record)| {
             let texts = [&record.act, &record.target, &record.who, &record.why, &record.what];
-            let cells = [moment(record.at_ms), job.clone()].into_iter();
+            let cells = [moment(record.at_ms), subject.to_string()].into_iter();
             cells.chain(texts.into_iter().cloned()).collect()
         });
         let columns = [
@@ -384,13 +380,40 @@ impl AuditArguments {
         if n_left_out > 0 {
             text.push_str("earlier changes exist: raise --limit\n");
         }
-        let documents = records.iter().map(|(job, record)| json!({ "job": job, "record": record }));
+        let documents = records.iter().map(|(subject, record)| {
+            let (job, group) = match subject {
+                AuditSubject::Job(job) => (Some(job.as_str()), None),
+                AuditSubject::Group(group) => (None, Some(group.as_str())),
+            };
+            json!({ "job": job, "group": group, "record": record })
+        });
         let document = json!({ "records": documents.collect::<Vec<_>>(), "more": n_left_out > 0 });
         Ok(with_unread(text, &document, &namespace).beside(remark))
     }
 }
 
 impl AuditArguments {
+    /// Returns the named job or group of the registry; all jobs and groups without a name.
+    async fn registered(
+        &self,
+        operations: &Operations,
+        has_stored: bool,
+    ) -> Result<(Namespace, Vec<GroupSnapshot>), Fault> {
+        if let Some(group) = &self.group {
+            return Ok((Namespace::default(), vec![operations.group(group).await?]));
+        }
+        let Some(job) = &self.job else {
+            return Ok((operations.namespace().await?, operations.groups().await?));
+        };
+        let jobs = match operations.job(job).await {
+            Ok(job) => vec![job],
+            // The history has the changes of a job that was removed.
+            Err(operations::Error::NoSuchJob { .. }) if has_stored => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        Ok((Namespace { jobs, ..Namespace::default() }, Vec::new()))
+    }
+
     /// Returns the last changes that a history has; none without one.
     async fn stored(&self, options: Option<HistoryOptions>) -> Result<Vec<StoredAudit>, Fault> {
         let Some(options) = options else { return Ok(Vec::new()) };
@@ -398,6 +421,9 @@ impl AuditArguments {
         let mut query = AuditQuery::default();
         if let Some(job) = &self.job {
             query = query.job(job.as_str());
+        }
+        if let Some(group) = &self.group {
+            query = query.group(group.as_str());
         }
         let found = reading(options, async |history: &History| {
             history.audit(&query, self.limit, None).await

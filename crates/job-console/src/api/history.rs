@@ -8,10 +8,10 @@ use job_history::{
     AuditQuery, DropRecord, Error, EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord,
     History, InvalidCursor, StoredAudit,
 };
-use operations::Recorded;
 use serde::{Deserialize, Serialize};
 use sharding::{InstanceId, ShardingItem};
 
+use super::audit::AuditDetail;
 use super::paging::{Page, from_cursor, limit, to_cursor};
 use super::place::Place;
 use crate::namespaces::Namespace;
@@ -326,6 +326,8 @@ pub(super) async fn list_events(
 pub(super) struct StoredAuditQuery {
     /// Name of the job, which may be removed since.
     job: Option<String>,
+    /// Name of the group of jobs.
+    group: Option<String>,
     /// Earliest time.
     #[param(value_type = Option<String>, format = DateTime)]
     from: Option<Timestamp>,
@@ -339,21 +341,24 @@ pub(super) struct StoredAuditQuery {
     cursor: Option<String>,
 }
 
-/// Lists audited changes of the history, the latest first, also of removed jobs.
+/// Lists audited changes of the history, the latest first, also of groups and of removed jobs.
 #[utoipa::path(
     get,
     path = "/api/v1/namespaces/{namespace}/history/audit",
     params(StoredAuditQuery),
-    responses((status = 200, description = "A page of audit records", body = Page<Recorded>)),
+    responses((status = 200, description = "A page of audit records", body = Page<AuditDetail>)),
 )]
 pub(super) async fn list_stored_audit(
     place: Place,
     Query(query): Query<StoredAuditQuery>,
-) -> Answer<Json<Page<Recorded>>> {
-    let StoredAuditQuery { job, from, until, limit: given, cursor } = query;
+) -> Answer<Json<Page<AuditDetail>>> {
+    let StoredAuditQuery { job, group, from, until, limit: given, cursor } = query;
     let mut conditions = AuditQuery::default();
     if let Some(job) = job {
         conditions = conditions.job(job);
+    }
+    if let Some(group) = group {
+        conditions = conditions.group(group);
     }
     if let Some(from) = from {
         conditions = conditions.from(from);
@@ -365,8 +370,8 @@ pub(super) async fn list_stored_audit(
     let history = history(&place.namespace)?;
     let page = history.audit(&conditions, limit(given)?, after.transpose()?.as_ref()).await?;
     let next = page.next.map(|next| to_cursor(&next.to_string()));
-    let recorded = |found: StoredAudit| Recorded { job: found.job, record: found.record };
-    Ok(Json(Page { rows: page.records.into_iter().map(recorded).collect(), next }))
+    let detail = |found: StoredAudit| AuditDetail::of(&found.subject, found.record);
+    Ok(Json(Page { rows: page.records.into_iter().map(detail).collect(), next }))
 }
 
 /// Interval of dropped records.

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use coordination::{AuditRecord, GroupName};
-use job_history::StoredAudit;
+use coordination::AuditRecord;
+use job_history::{AuditSubject, StoredAudit};
 use maud::{Markup, html};
 
 use super::cx::Cx;
@@ -17,41 +17,45 @@ use super::widgets::{
     Column, PAGE, effect_text, empty, history_fault, live_table, page_number, pager, search_field,
 };
 
-/// Object of a change.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Object<'a> {
-    Job(&'a str),
-    Group(&'a GroupName),
-}
-
 pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Body {
     let lang = cx.lang();
-    let (who, job) = (cx.address.value("who"), cx.address.value("job"));
-    let of_jobs = jobs.configured().filter(|one| job.is_none_or(|job| one.job().as_str() == job));
-    let of_registry = of_jobs.flat_map(|job| {
-        let name = job.job().as_str();
-        job.audit().map(move |record| (Object::Job(name), record))
+    let address = &cx.address;
+    let (who, job, group) = (address.value("who"), address.value("job"), address.value("group"));
+    // A change has one subject, so a condition for a job excludes groups, and the reverse.
+    let is_wanted = |subject: &AuditSubject| match subject {
+        AuditSubject::Job(name) => {
+            group.is_none() && job.is_none_or(|wanted| name.as_str() == wanted)
+        }
+        AuditSubject::Group(name) => {
+            job.is_none() && group.is_none_or(|wanted| name.as_str() == wanted)
+        }
+    };
+    let of_jobs = jobs.configured().flat_map(|job| {
+        let subject = AuditSubject::from(job.job());
+        job.audit().map(move |record| (subject.clone(), record))
     });
-    let groups = cx.source.filter(|_| job.is_none()).map(|namespace| namespace.live.groups());
-    let groups = groups.unwrap_or_default();
+    let groups = cx.source.map(|namespace| namespace.live.groups()).unwrap_or_default();
     let of_groups = groups.iter().flat_map(|group| {
-        let name = group.view().name();
-        group.audit().map(move |record| (Object::Group(name), record))
+        let subject = AuditSubject::from(group.view().name());
+        group.audit().map(move |record| (subject.clone(), record))
     });
     let stored: &[StoredAudit] = if let Past::Audited(stored) = past { stored } else { &[] };
-    let of_history = stored.iter().map(|found| (Object::Job(&found.job), &found.record));
+    let of_history = stored.iter().map(|found| (found.subject.clone(), &found.record));
     // Those of the registry come first: the same change of the history is then left out.
     let mut seen = BTreeSet::new();
-    let mut records: Vec<(Object<'_>, &AuditRecord)> = of_registry
+    let mut records: Vec<(AuditSubject, &AuditRecord)> = of_jobs
         .chain(of_groups)
         .chain(of_history)
-        .filter(|(object, record)| seen.insert((*object, record.id.as_str())))
+        .filter(|(subject, _)| is_wanted(subject))
         .filter(|(_, record)| who.is_none_or(|who| record.who == who))
+        .filter(|(subject, record)| seen.insert((subject.clone(), record.id.as_str())))
         .collect();
-    records.sort_by_key(|(object, record)| (Reverse(record.at_ms), *object));
+    records.sort_by(|(a, first), (b, second)| {
+        (Reverse(first.at_ms), a).cmp(&(Reverse(second.at_ms), b))
+    });
     let (total, number) = (records.len(), page_number(cx, records.len()));
     let shown = records.into_iter().skip((number - 1) * PAGE).take(PAGE);
-    let rows: Vec<_> = shown.map(|(object, record)| row(cx, object, record)).collect();
+    let rows: Vec<_> = shown.map(|(subject, record)| row(cx, &subject, record)).collect();
     let main = html! {
         div.title {
             h1 { (lang.audit()) }
@@ -77,6 +81,7 @@ fn filters(cx: &Cx<'_>) -> Markup {
     html! {
         form.filters role="search" aria-label=(lang.filter()) action=(cx.here("audit")) {
             (search_field(cx, "job", &lang.job()))
+            (search_field(cx, "group", &lang.group()))
             (search_field(cx, "who", &lang.who()))
             button type="submit" { (lang.filter()) }
         }
@@ -96,10 +101,10 @@ fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
     live_table(cx, "rows", columns, rows)
 }
 
-fn row(cx: &Cx<'_>, object: Object<'_>, record: &AuditRecord) -> (String, Markup) {
-    let (kind, name, address) = match object {
-        Object::Job(job) => ("a", job, cx.job(job)),
-        Object::Group(group) => ("g", group.as_str(), cx.group(group)),
+fn row(cx: &Cx<'_>, subject: &AuditSubject, record: &AuditRecord) -> (String, Markup) {
+    let (kind, name, address) = match subject {
+        AuditSubject::Job(job) => ("a", job.as_str(), cx.job(job.as_str())),
+        AuditSubject::Group(group) => ("g", group.as_str(), cx.group(group)),
     };
     // Ids are unique within a job or a group.
     let id = format!("{kind}-{}-{}", encoded(name), encoded(&record.id));

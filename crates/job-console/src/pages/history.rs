@@ -55,7 +55,7 @@ pub(crate) enum Past {
     Jobs(Arc<JobRuns>),
     /// Entries of the timeline.
     Timeline(Recorded),
-    /// The latest audited changes, also of removed jobs.
+    /// The latest audited changes, also of groups and of removed jobs.
     Audited(Vec<StoredAudit>),
     /// Verdicts about the fires of a period.
     Verified(Verified),
@@ -214,6 +214,9 @@ async fn audited(history: &History, address: &Address) -> job_history::Result<Ve
     let mut query = AuditQuery::default();
     if let Some(job) = address.value("job") {
         query = query.job(job);
+    }
+    if let Some(group) = address.value("group") {
+        query = query.group(group);
     }
     Ok(history.audit(&query, AUDITED, None).await?.records)
 }

@@ -1,11 +1,11 @@
 //! The tab "Runs": whole fires, and the way to older ones.
 
 use coordination::{
-    FencingToken, FireTime, JobConfig, JobEvent, JobName, Layout, NodeKind, Outcome, RunSource,
-    encode_config,
+    FencingToken, FireTime, GroupLimits, GroupName, JobConfig, JobEvent, JobName, Layout, NodeKind,
+    Outcome, RunSource, encode_config,
 };
 use jiff::Timestamp;
-use job_history::AuditQuery;
+use job_history::{AuditQuery, AuditSubject};
 use lite::{EventSubscriber as _, JobRecord, OutputLine};
 use operations::By;
 use reg_center::{Lifetime, MemoryCenter, RegistryCenter as _, Txn};
@@ -107,6 +107,16 @@ async fn output_of_a_run_is_escaped_and_names_what_is_left_out() {
     assert!(stream.contains("valid is one of stdout, stderr, log, http"), "{stream}");
 }
 
+/// Waits until the history has this number of changes.
+async fn until_copied(world: &World, query: &AuditQuery, count: usize) {
+    let copied = async {
+        while world.history.audit(query, 100, None).await.unwrap().records.len() < count {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, copied).await.unwrap();
+}
+
 #[tokio::test]
 async fn audited_changes_are_copied_and_those_of_removed_jobs_stay() {
     let world = World::empty().await;
@@ -126,21 +136,56 @@ async fn audited_changes_are_copied_and_those_of_removed_jobs_stay() {
         target: "old-job".to_owned(),
         what: "removed".to_owned(),
     };
-    assert!(world.history.record_audit(&JobName::new("old-job").unwrap(), &gone).await);
+    let old_job = AuditSubject::Job(JobName::new("old-job").unwrap());
+    assert!(world.history.record_audit(&old_job, &gone).await);
     world.history.flush(DEADLINE).await.unwrap();
-    let query = AuditQuery::default().job("job-000");
-    let copied = async {
-        while world.history.audit(&query, 9, None).await.unwrap().records.is_empty() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(DEADLINE, copied).await.unwrap();
+    until_copied(&world, &AuditQuery::default().job("job-000"), 1).await;
     let page = world.get("/n/orders/audit").await.text;
     assert_eq!(faults(&page), [""; 0]);
     assert!(page.contains("old-job") && page.contains("bert"), "{page}");
     assert_eq!(page.matches("id=\"a-job-000-").count(), 1, "the same change is shown once");
     let stored = world.get("/api/v1/namespaces/orders/history/audit?job=old-job").await.text;
     assert!(stored.contains(r#""who":"bert""#), "{stored}");
+}
+
+#[tokio::test]
+async fn audited_changes_of_groups_are_copied_beyond_those_of_the_registry() {
+    let world = World::empty().await;
+    create(&world, 1).await;
+    let (operations, by) = (world.operations(), By::new("anna", "a test").unwrap());
+    let (job, db) = (JobName::new("job-000").unwrap(), GroupName::new("db").unwrap());
+    operations.disable_items(&job, &[ShardingItem::new(0)].into(), &by).await.unwrap();
+    let set = async |limits: std::ops::RangeInclusive<u32>| {
+        for runs in limits {
+            let limits = GroupLimits { cluster_concurrency: Some(runs), start_rate: None };
+            operations.set_group(&db, limits, &by).await.unwrap();
+        }
+    };
+    let query = AuditQuery::default().group("db");
+    // The registry has the last 32 changes, so the first ones are copied before they are lost.
+    set(1..=20).await;
+    until_copied(&world, &query, 20).await;
+    set(21..=40).await;
+    until_copied(&world, &query, 40).await;
+    let kept = operations.group(&db).await.unwrap().audit().count();
+    assert_eq!(kept, 32, "the registry has lost the first changes");
+
+    let page = world.get("/n/orders/audit?group=db").await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    assert_eq!(page.matches("id=\"g-db-").count(), 40, "each change is shown once: {page}");
+    assert!(page.contains("groups/db\">db</a>") && !page.contains("id=\"a-job-000-"), "{page}");
+    let page = world.get("/n/orders/audit?job=job-000").await.text;
+    assert!(page.contains("id=\"a-job-000-") && !page.contains("id=\"g-db-"), "{page}");
+    let page = world.get("/n/orders/audit").await.text;
+    assert!(page.contains("id=\"a-job-000-") && page.contains("id=\"g-db-"), "{page}");
+    let group = world.get("/n/orders/groups/db").await.text;
+    assert!(group.contains("audit?group=db\">All changes</a>"), "{group}");
+
+    let stored = "/api/v1/namespaces/orders/history/audit";
+    let of_group = world.get(&format!("{stored}?group=db&limit=1")).await.text;
+    assert!(of_group.contains(r#""job":null,"group":"db""#), "{of_group}");
+    let of_job = world.get(&format!("{stored}?job=db")).await.text;
+    assert!(of_job.contains(r#""rows":[]"#), "the job has the name of the group: {of_job}");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
--- Audited changes of operators, copied from the registry, which keeps the last 32 of each job.
+-- Audited changes of operators, copied from the registry, which keeps the last 32 of each job and
+-- of each group of jobs. For a group, `job` is `group/` and its name: no name of a job has a slash.
 CREATE TABLE IF NOT EXISTS ejob_audit (
-    job VARCHAR(128) NOT NULL,
+    job VARCHAR(134) NOT NULL,
     id VARCHAR(255) NOT NULL,
     at_ms BIGINT NOT NULL,
     who VARCHAR(512) NOT NULL,

@@ -11,8 +11,8 @@ use super::write::Cells;
 use super::{ColumnKind, Fault, Store, Value};
 use crate::FireOutcome;
 use crate::query::{
-    AuditCursor, AuditPage, AuditQuery, CompletedRun, DropRecord, EventCursor, EventPage,
-    EventQuery, EventRecord, FireCursor, FirePage, FireQuery, FireRecord, OutcomeCount,
+    AuditCursor, AuditPage, AuditQuery, AuditSubject, CompletedRun, DropRecord, EventCursor,
+    EventPage, EventQuery, EventRecord, FireCursor, FirePage, FireQuery, FireRecord, OutcomeCount,
     OutputCursor, OutputPage, OutputQuery, OutputRecord, StoredAudit,
 };
 
@@ -306,9 +306,12 @@ impl Store {
         after: Option<&AuditCursor>,
     ) -> Result<AuditPage, Fault> {
         use ColumnKind::{Int, Text};
-        let cursor = after.map(|c| [c.at_ms.into(), c.job.as_str().into(), c.id.as_str().into()]);
+        let cursor =
+            after.map(|c| [c.at_ms.into(), c.subject.as_str().into(), c.id.as_str().into()]);
+        let group = query.group.as_deref().map(AuditSubject::stored_group);
         let mut conditions = Conditions::default()
             .when("job = ?", query.job.as_deref())
+            .when("job = ?", group.as_deref())
             .when("at_ms >= ?", ms_after(query.from))
             .when("at_ms < ?", ms_after(query.until))
             .after(["at_ms", "job", "id"], Order::LatestFirst, cursor);
@@ -324,16 +327,17 @@ impl Store {
         rows.truncate(limit as usize);
         let (records, cursors): (Vec<_>, Vec<_>) = rows.into_iter().map(audit_of_row).unzip();
         let next = if has_more { cursors.into_iter().next_back() } else { None };
-        Ok(AuditPage { records, next })
+        Ok(AuditPage { records: records.into_iter().flatten().collect(), next })
     }
 
-    /// Returns the time of the last stored change of each job, in milliseconds since 1970 UTC.
-    pub(crate) async fn last_audits(&self) -> Result<BTreeMap<String, i64>, Fault> {
+    /// Returns the time of the last stored change of each job and of each group, in milliseconds
+    /// since 1970 UTC.
+    pub(crate) async fn last_audits(&self) -> Result<BTreeMap<AuditSubject, i64>, Fault> {
         let sql = "SELECT job, MAX(at_ms) FROM ejob_audit GROUP BY job";
         let rows = self.rows(sql, &[], &[ColumnKind::Text, ColumnKind::Int]).await?;
         let pairs = rows.into_iter().filter_map(|row| {
             let mut row = Cells(row.into_iter());
-            row.text().zip(row.int())
+            AuditSubject::of_stored(&row.text()?).zip(row.int())
         });
         Ok(pairs.collect())
     }
@@ -457,14 +461,17 @@ fn line_of_row(row: Vec<Value>) -> (OutputRecord, OutputCursor) {
     (line, OutputCursor { item: number, token, writer, seq })
 }
 
-fn audit_of_row(row: Vec<Value>) -> (StoredAudit, AuditCursor) {
+/// Returns a change, unless its subject is none, and the cursor after it.
+fn audit_of_row(row: Vec<Value>) -> (Option<StoredAudit>, AuditCursor) {
     let mut row = Cells(row.into_iter());
     let at_ms = row.int().unwrap_or_default();
     let mut text = || row.text().unwrap_or_default();
-    let (job, id) = (text(), text());
+    let (stored, id) = (text(), text());
     let (who, why, act, target, what) = (text(), text(), text(), text(), text());
-    let cursor = AuditCursor { at_ms, job: job.clone(), id: id.clone() };
-    (StoredAudit { job, record: AuditRecord { id, at_ms, who, why, act, target, what } }, cursor)
+    let record = AuditRecord { id: id.clone(), at_ms, who, why, act, target, what };
+    let subject = AuditSubject::of_stored(&stored);
+    let found = subject.map(|subject| StoredAudit { subject, record });
+    (found, AuditCursor { at_ms, subject: stored, id })
 }
 
 fn source(word: &str) -> Option<RunSource> {

@@ -375,14 +375,14 @@ async fn write_line(tx: &mut Tx, row: &OutputRow, writer: &str) -> Result<(), Fa
     Ok(())
 }
 
-async fn write_audit(tx: &mut Tx, AuditRow { job, record }: &AuditRow) -> Result<(), Fault> {
+async fn write_audit(tx: &mut Tx, AuditRow { subject, record }: &AuditRow) -> Result<(), Fault> {
     let sql = format!(
         "INSERT INTO ejob_audit (job, id, at_ms, who, why, act, target, effect) \
          VALUES (?, ?, ?, ?, ?, ?, ?, ?) {}",
         or_update(tx.kind(), "job, id", &[])
     );
     let values: [Value; 8] = [
-        job.as_str().into(),
+        subject.as_str().into(),
         record.id.as_str().into(),
         record.at_ms.into(),
         record.who.as_str().into(),

@@ -8,8 +8,8 @@ use coordination::{JobEvent, MissReason, Outcome, RunSource};
 use futures_util::future::{BoxFuture, join_all};
 use jiff::Timestamp;
 use job_history::{
-    Error, EventQuery, FireOutcome, FirePage, FireQuery, FireRecord, History, HistoryOptions,
-    HistorySubscriber, JavaFailures, OutputQuery,
+    AuditQuery, AuditSubject, Error, EventQuery, FireOutcome, FirePage, FireQuery, FireRecord,
+    History, HistoryOptions, HistorySubscriber, JavaFailures, OutputQuery,
 };
 use lite::{EventSubscriber as _, OutputLine, OutputStream};
 
@@ -54,6 +54,7 @@ pub(crate) async fn all(store: &TestStore) {
     output_has_the_first_and_last_lines_of_a_run(store).await;
     ends_of_java_runs_are_found(store).await;
     audited_changes_are_stored_once(store).await;
+    audited_changes_of_groups_are_apart_from_those_of_jobs(store).await;
     only_old_rows_are_pruned(store).await;
 }
 
@@ -833,9 +834,8 @@ async fn output_has_the_first_and_last_lines_of_a_run(store: &TestStore) {
     history.close(DEADLINE).await.unwrap();
 }
 
-async fn audited_changes_are_stored_once(store: &TestStore) {
-    let (one, two) = (open(store.options.clone()).await, open(store.options.clone()).await);
-    let change = |n: i64| coordination::AuditRecord {
+fn change(n: i64) -> coordination::AuditRecord {
+    coordination::AuditRecord {
         id: format!("change-{n}"),
         at_ms: super::NOON + n,
         who: "anna".to_owned(),
@@ -843,9 +843,20 @@ async fn audited_changes_are_stored_once(store: &TestStore) {
         act: "pause".to_owned(),
         target: "10.0.0.7".to_owned(),
         what: "paused".to_owned(),
-    };
-    let job = coordination::JobName::new("audited").unwrap();
-    let other = coordination::JobName::new("other").unwrap();
+    }
+}
+
+fn job_subject(name: &str) -> AuditSubject {
+    AuditSubject::from(&coordination::JobName::new(name).unwrap())
+}
+
+fn group_subject(name: &str) -> AuditSubject {
+    AuditSubject::from(&coordination::GroupName::new(name).unwrap())
+}
+
+async fn audited_changes_are_stored_once(store: &TestStore) {
+    let (one, two) = (open(store.options.clone()).await, open(store.options.clone()).await);
+    let (job, other) = (job_subject("audited"), job_subject("other"));
     for history in [&one, &two] {
         for n in 0..5 {
             assert!(history.record_audit(&job, &change(n)).await);
@@ -854,7 +865,7 @@ async fn audited_changes_are_stored_once(store: &TestStore) {
         assert!(history.record_audit(&other, &change(3)).await);
         history.flush(DEADLINE).await.unwrap();
     }
-    let query = job_history::AuditQuery::default().job("audited");
+    let query = AuditQuery::default().job("audited");
     let page = one.audit(&query, 3, None).await.unwrap();
     let ids = |page: &job_history::AuditPage| {
         page.records.iter().map(|found| found.record.id.clone()).collect::<Vec<_>>()
@@ -863,11 +874,60 @@ async fn audited_changes_are_stored_once(store: &TestStore) {
     assert_eq!(page.records[0].record, change(4));
     let rest = one.audit(&query, 3, page.next.as_ref()).await.unwrap();
     assert_eq!((ids(&rest), rest.next), (vec!["change-1".to_owned(), "change-0".to_owned()], None));
-    let all = one.audit(&job_history::AuditQuery::default().from(at(3)), 9, None).await.unwrap();
+    let all = one.audit(&AuditQuery::default().from(at(3)), 9, None).await.unwrap();
     assert_eq!(ids(&all), ["change-4", "change-3", "change-3"]);
     let last = one.last_audits().await.unwrap();
-    assert_eq!((last["audited"], last["other"]), (super::NOON + 4, super::NOON + 3));
+    assert_eq!((last[&job], last[&other]), (super::NOON + 4, super::NOON + 3));
     one.close(DEADLINE).await.unwrap();
     assert!(!one.record_audit(&job, &change(9)).await, "it is closed");
     two.close(DEADLINE).await.unwrap();
+}
+
+async fn audited_changes_of_groups_are_apart_from_those_of_jobs(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    // The longest name, and names that a job and a group share.
+    let longest = "g".repeat(coordination::MAX_JOB_NAME_BYTES);
+    let subjects = [
+        job_subject("shared"),
+        job_subject("group shared"),
+        group_subject("shared"),
+        group_subject(&longest),
+    ];
+    for (subject, n) in subjects.iter().zip(100..) {
+        assert!(history.record_audit(subject, &change(n)).await);
+    }
+    // Ids are unique within a job or a group only.
+    assert!(history.record_audit(&subjects[2], &change(100)).await);
+    history.flush(DEADLINE).await.unwrap();
+    assert_eq!(history.stats().rejected, 0);
+
+    let found = async |query: AuditQuery| {
+        let page = history.audit(&query, 9, None).await.unwrap();
+        let records = page.records.into_iter();
+        records.map(|found| (found.subject, found.record.id)).collect::<Vec<_>>()
+    };
+    let expected = |subject: &AuditSubject, n: i64| (subject.clone(), format!("change-{n}"));
+    let of_job = found(AuditQuery::default().job("shared")).await;
+    assert_eq!(of_job, [expected(&subjects[0], 100)]);
+    let of_group = found(AuditQuery::default().group("shared")).await;
+    assert_eq!(of_group, [expected(&subjects[2], 102), expected(&subjects[2], 100)]);
+    let of_longest = found(AuditQuery::default().group(&*longest)).await;
+    assert_eq!(of_longest, [expected(&subjects[3], 103)]);
+    assert_eq!(found(AuditQuery::default().job("shared").group("shared")).await, []);
+
+    let query = AuditQuery::default().from(at(100));
+    let (mut all, mut next) = (Vec::new(), None);
+    loop {
+        let page = history.audit(&query, 2, next.as_ref()).await.unwrap();
+        all.extend(page.records.into_iter().map(|found| (found.subject, found.record.id)));
+        next = page.next;
+        if next.is_none() {
+            break;
+        }
+    }
+    assert_eq!(all, found(query).await, "pages have changes of jobs and of groups");
+    assert_eq!(all.len(), 5);
+    let last = history.last_audits().await.unwrap();
+    assert_eq!(subjects.map(|subject| last[&subject] - super::NOON), [100, 101, 102, 103]);
+    history.close(DEADLINE).await.unwrap();
 }

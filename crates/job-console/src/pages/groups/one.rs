@@ -47,6 +47,8 @@ pub(in crate::pages) fn page(cx: &Cx<'_>, name: &GroupName) -> Answer<Body> {
                 section.card aria-labelledby="changes-title" {
                     h2 #changes-title { (lang.last_changes()) }
                     (cx.live("changes", &changes(cx, &group)))
+                    @let all = cx.here(&format!("audit?group={}", encoded(name.as_str())));
+                    p { a href=(all) { (lang.all_changes()) } }
                 }
             }
         }

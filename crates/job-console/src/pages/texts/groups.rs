@@ -51,6 +51,7 @@ messages! {
         "No job names this group in its configuration."
         | "没有作业在配置中写明该组。";
     last_changes() "Last changes" | "最近的更改";
+    all_changes() "All changes" | "全部更改";
     no_change_of_group() "No change of the limits is recorded." | "没有上限更改的记录。";
     set_limits() "Set limits" | "设置上限";
     set_limits_hint()
