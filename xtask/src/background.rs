@@ -63,12 +63,12 @@ impl Background {
 /// Runs programs, at most `at_once` at the same time. After a failure no further program starts.
 ///
 /// Returns the first error.
-pub(crate) fn run_all(programs: Vec<(String, Command)>, at_once: usize) -> Result<(), Error> {
+pub(crate) fn run_all(programs: Vec<Command>, at_once: usize) -> Result<(), Error> {
     let left = Mutex::new(programs.into_iter());
     let failure = Mutex::new(None);
     let run_next = || -> Option<()> {
-        let (name, command) = left.lock().unwrap_or_else(PoisonError::into_inner).next()?;
-        let ended = Background::start(&name, command).and_then(Background::end);
+        let command = left.lock().unwrap_or_else(PoisonError::into_inner).next()?;
+        let ended = Background::start("one of several", command).and_then(Background::end);
         let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = ended {
             failure.get_or_insert(error);
@@ -121,7 +121,7 @@ mod tests {
         let shell = |script: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", script]).current_dir(folder.path());
-            (script.to_owned(), command)
+            command
         };
         // Each side of the pipe waits for the other.
         run_all(vec![shell(": > pipe"), shell(": < pipe"), shell(": > third")], 2).unwrap();

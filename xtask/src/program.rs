@@ -13,7 +13,6 @@ use crate::{Error, workspace};
 #[derive(Deserialize)]
 struct Artifact {
     executable: Option<PathBuf>,
-    package_id: String,
     manifest_path: PathBuf,
     target: Target,
     profile: Profile,
@@ -42,8 +41,7 @@ pub(crate) struct Programs {
 /// A test program of a package.
 #[derive(Debug)]
 struct TestProgram {
-    package: String,
-    /// Folder of the package.
+    /// Folder of the package, which has its name.
     folder: PathBuf,
     /// Name of the library, or of another target.
     target: String,
@@ -56,7 +54,7 @@ impl TestProgram {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
-        command.env("CARGO_PKG_NAME", &self.package);
+        command.env("CARGO_PKG_NAME", self.folder.file_name().unwrap_or_default());
         command
     }
 }
@@ -85,12 +83,10 @@ impl Programs {
     fn read(line: String, messages: &str) -> Self {
         let mut built = Self { line, programs: BTreeMap::new(), tests: Vec::new() };
         let artifacts = messages.lines().filter_map(|line| serde_json::from_str(line).ok());
-        for artifact in artifacts {
-            let Artifact { executable, package_id, manifest_path, target, profile } = artifact;
+        for Artifact { executable, manifest_path, target, profile } in artifacts {
             let Some(path) = executable else { continue };
             if profile.test {
                 built.tests.push(TestProgram {
-                    package: package_name(&package_id).to_owned(),
                     folder: manifest_path.parent().unwrap_or(Path::new("")).to_owned(),
                     target: target.name,
                     is_library: target.kind.iter().any(|kind| kind == "lib"),
@@ -120,13 +116,11 @@ impl Programs {
         found.map(TestProgram::command).ok_or_else(|| self.lacks(library))
     }
 
-    /// Returns commands that run all tests, with the names of their packages and targets, in the
-    /// order of the packages' folders.
-    pub(crate) fn all_tests(&self) -> Vec<(String, Command)> {
+    /// Returns commands that run all tests, in the order of the packages' folders.
+    pub(crate) fn all_tests(&self) -> Vec<Command> {
         let mut tests: Vec<_> = self.tests.iter().collect();
         tests.sort_by(|a, b| (&a.folder, &a.target).cmp(&(&b.folder, &b.target)));
-        let name = |test: &TestProgram| format!("{} of {}", test.target, test.package);
-        tests.into_iter().map(|test| (name(test), test.command())).collect()
+        tests.into_iter().map(TestProgram::command).collect()
     }
 
     /// Returns commands that run the tests of a package, whose folder has its name.
@@ -139,14 +133,6 @@ impl Programs {
     fn lacks(&self, name: &str) -> Error {
         Error::NoProgram { line: self.line.clone(), name: name.to_owned() }
     }
-}
-
-/// Returns the name in an id such as `path+file:///w/crates/cli#0.2.0` or
-/// `path+file:///w/tools#xtask@0.2.0`.
-fn package_name(id: &str) -> &str {
-    let (folder, name) = id.rsplit_once('#').unwrap_or((id, ""));
-    let last = folder.rsplit_once('/').map_or(folder, |(_, last)| last);
-    name.rsplit_once('@').map_or(last, |(name, _)| name)
 }
 
 /// Builds a tool of crates.io below the target folder, and returns the path of its program.
@@ -172,16 +158,10 @@ mod tests {
     use crate::error::with_causes;
 
     #[test]
-    fn packages_have_the_names_of_their_ids() {
-        assert_eq!(package_name("path+file:///w/crates/cli#0.2.0"), "cli");
-        assert_eq!(package_name("path+file:///w/tools#xtask@0.2.0"), "xtask");
-    }
-
-    #[test]
     fn programs_are_distinguished_from_tests_and_libraries() {
         let artifact = |name: &str, kind: &str, test: bool, executable: &str| {
             format!(
-                r#"{{"reason":"compiler-artifact","package_id":"path+file:///w/crates/{name}#0.2.0","manifest_path":"/w/crates/{name}/Cargo.toml","target":{{"name":"{name}","kind":["{kind}"]}},"profile":{{"test":{test}}},"executable":{executable}}}"#
+                r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/{name}/Cargo.toml","target":{{"name":"{name}","kind":["{kind}"]}},"profile":{{"test":{test}}},"executable":{executable}}}"#
             )
         };
         let messages = [
@@ -199,11 +179,11 @@ mod tests {
         assert_eq!(program("quickstart").unwrap(), "/t/quickstart");
         let tests = built.library_tests("coordination").unwrap();
         assert_eq!(tests.get_program(), "/t/coordination-1");
-        let all: Vec<_> = built.all_tests().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(
-            all,
-            ["coordination of coordination", "ejob-sim of ejob-sim", "stories of stories"]
-        );
+        let all = built.all_tests();
+        let all: Vec<_> = all.iter().map(Command::get_program).collect();
+        assert_eq!(all, ["/t/coordination-1", "/t/ejob_sim-1", "/t/stories-1"]);
+        let name = Some("coordination".as_ref());
+        assert!(built.all_tests()[0].get_envs().any(|it| it == ("CARGO_PKG_NAME".as_ref(), name)));
         let tests = built.package_tests("ejob-sim").unwrap();
         let tests: Vec<_> =
             tests.iter().map(|test| (test.get_program(), test.get_current_dir())).collect();
