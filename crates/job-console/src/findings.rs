@@ -50,18 +50,13 @@ impl Found {
 
     /// Returns the number of findings concerning a job that are more than information.
     pub(crate) fn problems_of(&self, job: &JobSnapshot) -> usize {
-        problems(self.concerning(job.job(), group_of(job)))
+        problems(self.concerning(job.job(), job.group()))
     }
 
     /// Returns the number of findings that are more than information.
     pub(crate) fn problems(&self) -> usize {
         problems(self.all())
     }
-}
-
-/// Returns the group that the configuration of a job names.
-pub(crate) fn group_of(job: &JobSnapshot) -> Option<&GroupName> {
-    job.config()?.group.as_ref()
 }
 
 fn problems<'a>(found: impl Iterator<Item = &'a Finding>) -> usize {
@@ -155,7 +150,7 @@ fn depend_on_time(found: &[Finding]) -> bool {
 /// Returns the present findings concerning a job: about its group, then about itself.
 pub(crate) fn of_job(live: &LiveNamespace, job: &JobSnapshot, now: Timestamp) -> Vec<Finding> {
     let mut found = live.diagnose_groups();
-    found.retain(|finding| finding.concerns(job.job(), group_of(job)));
+    found.retain(|finding| finding.concerns(job.job(), job.group()));
     found.extend(diagnose(job, None, now));
     found
 }

@@ -196,7 +196,7 @@ impl Operations {
     /// # Errors
     /// As [`group`](Self::group).
     pub async fn group_of(&self, job: &JobSnapshot) -> Result<Option<GroupSnapshot>> {
-        match job.config().and_then(|config| config.group.as_ref()) {
+        match job.group() {
             Some(group) => Ok(Some(self.group(group).await?)),
             None => Ok(None),
         }

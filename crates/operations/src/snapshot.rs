@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use coordination::{
-    Anomaly, AuditLog, AuditRecord, ConfigState, Dialect, FormerConfigs, ItemView, JobConfig,
-    JobName, JobView, Layout, NodeKind, RecordError, ServerIp, TemplateRecord, Versioned,
-    decode_template, server_of,
+    Anomaly, AuditLog, AuditRecord, ConfigState, Dialect, FormerConfigs, GroupName, ItemView,
+    JobConfig, JobName, JobView, Layout, NodeKind, RecordError, ServerIp, TemplateRecord,
+    Versioned, decode_template, server_of,
 };
 use reg_center::{Change, Node, NodePath, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
@@ -202,6 +202,12 @@ impl JobSnapshot {
     #[must_use]
     pub fn config(&self) -> Option<&JobConfig> {
         self.view.config().map(|config| &**config)
+    }
+
+    /// Returns the group of jobs that the configuration in force names.
+    #[must_use]
+    pub fn group(&self) -> Option<&GroupName> {
+        self.config()?.group.as_ref()
     }
 
     /// Returns why the stored configuration cannot be read.

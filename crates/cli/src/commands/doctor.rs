@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use coordination::JobName;
 use jiff::Timestamp;
 use operations::{
-    By, Finding, GroupSnapshot, Namespace, Operations, Report, Severity, diagnose_all,
+    By, Finding, GroupSnapshot, JobSnapshot, Namespace, Operations, Report, Severity, diagnose_all,
     diagnose_groups,
 };
 use serde_json::json;
@@ -254,8 +254,7 @@ impl Reading {
         let before = earlier.map(|earlier| (&*earlier.groups, &earlier.namespace));
         let mut findings = diagnose_groups(&self.groups, &self.namespace, before);
         if let Some(job) = &given.job {
-            let config = self.namespace.job(job).and_then(|found| found.config());
-            let group = config.and_then(|config| config.group.as_ref());
+            let group = self.namespace.job(job).and_then(JobSnapshot::group);
             findings.retain(|finding| finding.concerns(job, group));
         }
         findings

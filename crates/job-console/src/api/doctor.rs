@@ -65,8 +65,7 @@ pub(super) async fn examine_job(
     let (fresh, job, namespace) = (live.fresh(), live.nodes()?, Arc::clone(&live.namespace));
     let found = move |_: &str| {
         let now = namespace.operations.present();
-        let found = of_job(&namespace.live, &job, now).into_iter();
-        numbered(job.job().to_string(), found).collect::<Vec<_>>().into_iter()
+        numbered(job.job().to_string(), of_job(&namespace.live, &job, now))
     };
     Ok(fresh.answer(examine(query, found).await?))
 }

@@ -4,14 +4,13 @@ use std::cmp::Reverse;
 
 use coordination::{GroupName, JobName};
 use maud::{Markup, html};
-use operations::{Finding, Fix, Severity};
+use operations::{Finding, Fix, JobSnapshot, Severity};
 
 use super::cx::Cx;
 use super::query::encoded;
 use super::repair::link;
 use super::shell::{Body, Section};
 use super::widgets::{PAGE, empty, page_number, pager, pill, translated};
-use crate::findings::group_of;
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {
     let lang = cx.lang();
@@ -54,7 +53,7 @@ fn found<'a>(cx: &Cx<'a>) -> Vec<&'a Finding> {
     let Some(job) = cx.address.value("job") else { return all.all().collect() };
     let Ok(job) = JobName::new(job) else { return Vec::new() };
     let snapshot = cx.source.and_then(|namespace| namespace.live.job(&job));
-    all.concerning(&job, snapshot.as_deref().and_then(group_of)).collect()
+    all.concerning(&job, snapshot.as_deref().and_then(JobSnapshot::group)).collect()
 }
 
 fn table(cx: &Cx<'_>, rows: &[Markup]) -> Markup {

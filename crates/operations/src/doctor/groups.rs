@@ -12,23 +12,14 @@ use coordination::{
 use super::{Finding, FindingCode, Severity};
 use crate::{GroupSnapshot, JobSnapshot, Namespace};
 
-/// The jobs of a namespace, as of one reading.
-pub(crate) trait ReadJobs {
-    /// Returns a job that has a node. `Err` if the job could not be read.
-    fn stored(&self, name: &JobName) -> Result<Option<&JobSnapshot>, ()>;
-}
-
-impl ReadJobs for Namespace {
-    fn stored(&self, name: &JobName) -> Result<Option<&JobSnapshot>, ()> {
-        Self::stored(self, name).map_err(|_| ())
-    }
-}
+/// Returns a job that has a node. `Err` if the job could not be read.
+pub(crate) type ReadJob<'a> = dyn Fn(&JobName) -> crate::Result<Option<&'a JobSnapshot>> + 'a;
 
 /// A group, with the jobs of its namespace, as of one reading.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
     pub(crate) group: &'a GroupSnapshot,
-    pub(crate) jobs: &'a dyn ReadJobs,
+    pub(crate) job: &'a ReadJob<'a>,
 }
 
 /// Examines groups of jobs.
@@ -53,14 +44,15 @@ pub fn diagnose_groups(
     jobs: &Namespace,
     earlier: Option<(&[GroupSnapshot], &Namespace)>,
 ) -> Vec<Finding> {
+    let job_now = |name: &JobName| jobs.stored(name);
+    let job_earlier = |name: &JobName| earlier.map_or(Ok(None), |(_, jobs)| jobs.stored(name));
     let mut findings = Vec::new();
     for group in groups {
-        let now = Reading { group, jobs };
-        let earlier = earlier.and_then(|(groups, jobs)| {
+        let earlier = earlier.and_then(|(groups, _)| {
             let group = groups.iter().find(|it| it.view().name() == group.view().name())?;
-            Some(Reading { group, jobs })
+            Some(Reading { group, job: &job_earlier })
         });
-        findings.extend(now.findings(earlier));
+        findings.extend(Reading { group, job: &job_now }.findings(earlier));
     }
     findings
 }
@@ -98,7 +90,8 @@ impl<'a> Reading<'a> {
 
     /// Returns a job that has a configuration. `Err` if the job could not be read.
     fn job(&self, name: &JobName) -> Result<Option<&'a JobSnapshot>, ()> {
-        Ok(self.jobs.stored(name)?.filter(|job| job.has_config()))
+        let read = (self.job)(name).map_err(|_| ())?;
+        Ok(read.filter(|job| job.has_config()))
     }
 
     /// Returns true if the record of the item shows the run of a permit. `None` if the job or the

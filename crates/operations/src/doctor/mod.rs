@@ -20,8 +20,8 @@ use crate::{JobSnapshot, Namespace};
 pub(crate) use future::future_fires;
 
 pub use finding::{Finding, FindingCode, Fix, Severity};
+pub(crate) use groups::Reading;
 pub use groups::diagnose_groups;
-pub(crate) use groups::{ReadJobs, Reading};
 
 /// Input of a diagnosis: the job now, and an earlier snapshot of it if there is one.
 #[derive(Clone, Copy, Debug)]

@@ -206,7 +206,7 @@ impl Jobs {
     /// Moves a job to the group that its configuration names now.
     fn check_group(&mut self, name: &JobName) {
         let Some(job) = self.jobs.get_mut(name) else { return };
-        let group = job.snapshot.config().and_then(|config| config.group.as_ref());
+        let group = job.snapshot.group();
         if job.group.as_ref() == group {
             return;
         }

@@ -21,7 +21,7 @@ use sharding::InstanceId;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::doctor::{ReadJobs, Reading};
+use crate::doctor::Reading;
 use crate::{
     Error, Finding, GroupSnapshot, JobSnapshot, Result, ServerBrief, item_brief, server_briefs,
 };
@@ -152,16 +152,6 @@ impl Shown {
     }
 }
 
-/// All jobs at one moment, in the order of their names.
-struct ShownJobs(Vec<Arc<JobSnapshot>>);
-
-impl ReadJobs for ShownJobs {
-    fn stored(&self, name: &JobName) -> std::result::Result<Option<&JobSnapshot>, ()> {
-        let found = self.0.binary_search_by(|job| job.job().as_str().cmp(name.as_str()));
-        Ok(found.ok().and_then(|at| self.0.get(at)).map(|job| &**job))
-    }
-}
-
 impl LiveNamespace {
     /// Follows all jobs of a registry's namespace.
     ///
@@ -242,21 +232,16 @@ impl LiveNamespace {
     /// [`diagnose_groups`](crate::diagnose_groups).
     #[must_use]
     pub fn diagnose_groups(&self) -> Vec<Finding> {
-        let (groups, jobs) = {
-            let shown = self.shared.shown.lock();
-            let groups: Vec<_> = shown.groups.all().cloned().collect();
-            // Most namespaces have no group.
-            let jobs =
-                if groups.is_empty() { Vec::new() } else { shown.jobs.all().cloned().collect() };
-            (groups, ShownJobs(jobs))
-        };
-        groups.iter().flat_map(|group| Reading { group, jobs: &jobs }.findings(None)).collect()
+        let shown = self.shared.shown.lock();
+        let job = |name: &JobName| Ok(shown.jobs.get(name).map(|job| &**job));
+        let readings = shown.groups.all().map(|group| Reading { group, job: &job });
+        readings.flat_map(|reading| reading.findings(None)).collect()
     }
 
     /// Returns the group of a job, for [`why_not_running_in`](crate::why_not_running_in).
     #[must_use]
     pub fn group_of(&self, job: &JobSnapshot) -> Option<Arc<GroupSnapshot>> {
-        self.group(job.config()?.group.as_ref()?)
+        self.group(job.group()?)
     }
 
     /// Returns the names of the jobs whose configurations name a group, ascending.

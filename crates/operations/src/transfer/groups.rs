@@ -110,7 +110,7 @@ impl Export {
 /// Returns the groups that these jobs are in.
 #[must_use]
 pub fn groups_of<'a>(jobs: impl IntoIterator<Item = &'a JobSnapshot>) -> BTreeSet<GroupName> {
-    let group = |job: &JobSnapshot| job.config()?.group.clone();
+    let group = |job: &JobSnapshot| job.group().cloned();
     jobs.into_iter().filter_map(group).collect()
 }
 

@@ -289,7 +289,7 @@ fn waits_for_group(
     group: Option<&GroupSnapshot>,
     now: Timestamp,
 ) -> Option<WhyNot> {
-    let name = job.config()?.group.as_ref()?;
+    let name = job.group()?;
     let view = group.map(GroupSnapshot::view).filter(|view: &&GroupView| view.name() == name)?;
     let group = name.to_string();
     let Some(limits) = view.limits() else { return Some(WhyNot::UnreadableGroup { group }) };
