@@ -116,11 +116,25 @@ impl Programs {
         found.map(TestProgram::command).ok_or_else(|| self.lacks(library))
     }
 
-    /// Returns commands that run all tests, in the order of the packages' folders.
-    pub(crate) fn all_tests(&self) -> Vec<Command> {
+    /// Returns commands that run all tests: those of `first`, a package and a target each, and then
+    /// the others in the order of the packages' folders.
+    pub(crate) fn all_tests(&self, first: &[(&str, &str)]) -> Result<Vec<Command>, Error> {
+        let is_of = |test: &TestProgram, (package, target): (&str, &str)| {
+            test.folder.ends_with(package) && test.target == target
+        };
+        if let Some(none) =
+            first.iter().find(|one| !self.tests.iter().any(|test| is_of(test, **one)))
+        {
+            return Err(self.lacks(none.0));
+        }
+        let place = |test: &TestProgram| {
+            first.iter().position(|one| is_of(test, *one)).unwrap_or(first.len())
+        };
         let mut tests: Vec<_> = self.tests.iter().collect();
-        tests.sort_by(|a, b| (&a.folder, &a.target).cmp(&(&b.folder, &b.target)));
-        tests.into_iter().map(TestProgram::command).collect()
+        tests.sort_by(|a, b| {
+            (place(a), &a.folder, &a.target).cmp(&(place(b), &b.folder, &b.target))
+        });
+        Ok(tests.into_iter().map(TestProgram::command).collect())
     }
 
     /// Returns commands that run the tests of a package, whose folder has its name.
@@ -179,11 +193,13 @@ mod tests {
         assert_eq!(program("quickstart").unwrap(), "/t/quickstart");
         let tests = built.library_tests("coordination").unwrap();
         assert_eq!(tests.get_program(), "/t/coordination-1");
-        let all = built.all_tests();
-        let all: Vec<_> = all.iter().map(Command::get_program).collect();
-        assert_eq!(all, ["/t/coordination-1", "/t/ejob_sim-1", "/t/stories-1"]);
+        let all = built.all_tests(&[("stories", "stories")]).unwrap();
+        let programs: Vec<_> = all.iter().map(Command::get_program).collect();
+        assert_eq!(programs, ["/t/stories-1", "/t/coordination-1", "/t/ejob_sim-1"]);
+        let missing = with_causes(&built.all_tests(&[("stories", "it")]).unwrap_err());
+        assert_eq!(missing, "`cargo build` has built no program `stories`");
         let name = Some("coordination".as_ref());
-        assert!(built.all_tests()[0].get_envs().any(|it| it == ("CARGO_PKG_NAME".as_ref(), name)));
+        assert!(all[1].get_envs().any(|it| it == ("CARGO_PKG_NAME".as_ref(), name)));
         let tests = built.package_tests("ejob-sim").unwrap();
         let tests: Vec<_> =
             tests.iter().map(|test| (test.get_program(), test.get_current_dir())).collect();

@@ -21,6 +21,11 @@ const DOC_TESTS: &str = "test --workspace --all-features --doc";
 /// and servers.
 const TEST_PROGRAMS_AT_ONCE: usize = 3;
 
+/// Test programs that take minutes, the longest first: the package and the target. They start
+/// before the others, so that none of them runs alone at the end.
+const LONG_TESTS: [(&str, &str); 4] =
+    [("simulation", "it"), ("cli", "it"), ("job-console", "it"), ("verify", "it")];
+
 const QUICK_START: &str = "run --example quickstart";
 
 /// Steps that run programs of the workspace, with their arguments.
@@ -55,7 +60,8 @@ pub(crate) fn run() -> Result<(), Error> {
     let programs = steps.step("build of programs", || Programs::build_as_tested(PROGRAMS))?;
     let tests = steps
         .step("build of tests", || Programs::build(&format!("{} --no-run", without_servers())))?;
-    steps.step("tests", || run_all(tests.all_tests(), TEST_PROGRAMS_AT_ONCE))?;
+    let all_tests = tests.all_tests(&LONG_TESTS)?;
+    steps.step("tests", || run_all(all_tests, TEST_PROGRAMS_AT_ONCE))?;
     // In the background, because the scenarios mostly wait for fires and sessions.
     let mut scenarios = programs.command("ejob-verify")?;
     scenarios.current_dir(workspace());
