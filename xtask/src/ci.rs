@@ -1,87 +1,57 @@
-//! `cargo xtask ci`: checks of formatting, wording, lints, documentation and deployment, and the
-//! tests that need a browser, Prometheus or other servers than ZooKeeper. It never changes the
-//! sources.
+//! `cargo xtask ci`: `cargo xtask lint`, and the tests that need a browser, Prometheus, Java, or
+//! other servers than ZooKeeper.
 
+use std::env;
+use std::path::Path;
 use std::process::Command;
 
 use crate::background::Background;
-use crate::steps::{Steps, cargo, niced, run as run_command, stdout};
-use crate::{
-    Error, browser, dependencies, deploy, interop, monitoring, package, servers, site, tidy,
-    workspace,
-};
+use crate::program::Programs;
+use crate::steps::{Steps, niced};
+use crate::{Error, browser, interop, monitoring, servers};
 
-/// Checks formatting, wording, lints and documentation, and runs the tests on PostgreSQL, MariaDB
-/// and etcd, with Prometheus, and in a browser. With `--interop` also runs the checks with Java.
+/// Runs `cargo xtask lint`, and the tests on PostgreSQL, MariaDB and etcd, with Prometheus, and in
+/// a browser. With `--interop` also runs the checks with Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
-    let mut steps = Steps::begin();
-    let suite = match arguments {
-        [] => None,
-        [only] if only == "--interop" => {
-            // The suite mostly waits for fires, and the lints run at a lower priority. Fires come
-            // each second under any load, so that a failing check is run again. The table at the
-            // end counts the tries.
-            let mut suite = interop::prepare(&mut steps)?;
-            suite.args(["--parts", "2", "--tries", "2"]);
-            Some(Background::start("checks with Java", suite)?)
-        }
+    let with_java = match arguments {
+        [] => false,
+        [only] if only == "--interop" => true,
         _ => {
             let found = arguments.join(" ");
             return Err(Error::Usage(format!("`ci` takes `--interop`, not `{found}`")));
         }
     };
-    steps.step("declared Rust version", check_rust_version)?;
-    dependencies::run_steps(&mut steps)?;
-    package::pack(&mut steps)?;
-    let lints = "clippy --workspace --all-targets --all-features -- -D warnings";
-    steps.command("formatting", &mut cargo("fmt --all --check"))?;
-    steps.step("tidy", || tidy::check(&[]))?;
-    deploy::run(&mut steps)?;
-    steps.command("lints", &mut niced(&cargo(lints)))?;
-    // With those of the other packages, features that its manifest lacks would be enabled, too.
-    steps.command("ejob without optional features", &mut niced(&cargo("check -p cli")))?;
-    site::run(&mut steps)?;
-    if let Some(suite) = suite {
-        steps.join(suite)?;
-    }
-    // Not beside the suite with Java, which waits for fires.
-    servers::test(&mut steps)?;
-    monitoring::run(&mut steps)?;
-    browser::run(&mut steps, &[])?;
+    let mut steps = Steps::begin();
+    // Cargo runs once at a time, so that all programs of the tests are built before the lints.
+    let names =
+        [servers::PROGRAMS, monitoring::PROGRAMS, browser::PROGRAMS, interop::PROGRAMS].join(" ");
+    let programs = steps.step("build of programs", || Programs::build_as_tested(&names))?;
+    let tests = servers::build(&mut steps)?;
+    let node = browser::prepare(&mut steps, &programs)?;
+    let java = with_java.then(|| interop::prepare(&mut steps, &programs)).transpose()?;
+    // The tests mostly wait, and the lints have a lower priority.
+    let lints = Background::start("lints and documents", lint()?)?;
+    let tested = (|| {
+        if let Some(mut java) = java {
+            // Fires come each second under any load, so that a failing check is run again. The
+            // table at the end counts the tries.
+            java.args(["--parts", "2", "--tries", "2"]);
+            steps.command("checks with Java", &mut java)?;
+        }
+        servers::test(&mut steps, &tests)?;
+        monitoring::run(&mut steps, &programs)?;
+        browser::run(&mut steps, &node, &[])
+    })();
+    // Also after a failed test: cargo would outlive a killed command, and its report is of use.
+    let linted = steps.join(lints);
+    tested.and(linted)?;
     steps.end("cargo xtask ci")
 }
 
-/// Checks that the version of Rust in the manifest is enough.
-///
-/// If this is that version, all other steps show it.
-fn check_rust_version() -> Result<(), Error> {
-    let declared = env!("CARGO_PKG_RUST_VERSION");
-    let version = stdout(Command::new("rustc").arg("--version"))?;
-    if is_release_of(&version, declared) {
-        println!("built with the declared version: {}", version.trim());
-        return Ok(());
-    }
-    println!("if this fails, install it: rustup toolchain install {declared}");
-    let mut check = Command::new("rustup");
-    check.args(["run", declared, "cargo", "check", "--workspace", "--all-features"]);
-    run_command(check.current_dir(workspace()).env("CARGO_TARGET_DIR", "target/declared-rust"))
-}
-
-/// Returns true if the line of `rustc --version` is of a release such as `1.95`.
-fn is_release_of(line: &str, declared: &str) -> bool {
-    let version = line.split(' ').nth(1).unwrap_or_default();
-    version.strip_prefix(declared).is_some_and(|rest| rest.starts_with('.'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn declared_version_covers_its_patches_only() {
-        assert!(is_release_of("rustc 1.95.1 (0123abc 2026-03-01)", "1.95"));
-        assert!(!is_release_of("rustc 1.950.0 (0123abc 2026-03-01)", "1.95"));
-        assert!(!is_release_of("rustc 1.96.0-nightly (0123abc 2026-03-01)", "1.95"));
-        assert!(!is_release_of("", "1.95"));
-    }
+/// Returns the command `cargo xtask lint` at a lower priority.
+fn lint() -> Result<Command, Error> {
+    let this = env::current_exe().map_err(Error::file("find the path of", Path::new("xtask")))?;
+    let mut command = Command::new(this);
+    command.arg("lint");
+    Ok(niced(&command))
 }

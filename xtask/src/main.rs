@@ -17,6 +17,7 @@ mod etcd;
 mod folders;
 mod fuzz;
 mod interop;
+mod lint;
 mod mariadb;
 mod monitoring;
 mod mutants;
@@ -182,8 +183,13 @@ const TASKS: &[Task] = &[
         run: tidy::run,
     },
     Task {
+        usage: "lint",
+        summary: "formatting, tidy, lints, dependencies, packages, deployment, documentation",
+        run: |_| lint::run(),
+    },
+    Task {
         usage: "ci [--interop]",
-        summary: "formatting, tidy, lints, documentation, deployment, tests on other servers, with Prometheus and in a browser",
+        summary: "lint, and the tests on other servers, with Prometheus and in a browser",
         run: ci::run,
     },
 ];
