@@ -193,6 +193,26 @@ fn item_whose_older_record_was_restored_keeps_its_further_slots() {
 }
 
 #[test]
+fn fire_of_a_further_slot_is_not_repeated_after_an_older_record_was_restored() {
+    let (mut cluster, fires) = overlapping(1, 3, 1);
+    let before = cluster.data_of("ledger/0").unwrap();
+    let second = next_fire(&mut cluster);
+    cluster.write("ledger/0", &before);
+    cluster.run_for(A_WHILE);
+    // Slot 2 is free, and the restored record has not settled the fire of slot 1.
+    let runs = [(0, fires[0], RunSource::Normal), (1, second, RunSource::Normal)];
+    assert_eq!(begun(&cluster), runs, "{}", cluster.trace());
+    end_run_of_slot(&mut cluster, 1);
+    let third = next_fire(&mut cluster);
+    assert_eq!(
+        begun(&cluster).last().map(|(_, fire, _)| *fire),
+        Some(third),
+        "{}",
+        cluster.trace()
+    );
+}
+
+#[test]
 fn move_conflicts_when_a_further_slot_began_a_run() {
     let (mut cluster, _) = overlapping(2, 2, 2);
     cluster.end_all_runs();
@@ -203,6 +223,32 @@ fn move_conflicts_when_a_further_slot_began_a_run() {
     // The record of slot 1 changes, and nothing else that the move depends on.
     cluster.touch("ledger/0.1");
     assert!(cluster.is_rejected(held), "{}", cluster.trace());
+}
+
+#[test]
+fn fire_passes_over_a_slot_with_the_mark_of_a_run() {
+    let (mut cluster, _) = overlapping(1, 3, 3);
+    end_run_of_slot(&mut cluster, 1);
+    end_run_of_slot(&mut cluster, 2);
+    cluster.create("sharding/0.1/running", "");
+    let at = next_fire(&mut cluster);
+    assert_eq!(begun(&cluster).last(), Some(&(2, at, RunSource::Normal)), "{}", cluster.trace());
+}
+
+#[test]
+fn run_that_its_record_does_not_show_counts() {
+    let (mut cluster, _) = overlapping(1, 3, 3);
+    end_run_of_slot(&mut cluster, 1);
+    let idle = cluster.data_of("ledger/0.1").unwrap();
+    next_fire(&mut cluster);
+    cluster.write("ledger/0.1", &idle);
+    cluster.configure(&parallel(1, 2));
+    cluster.run_for(A_WHILE);
+    // Slot 0 is free, and the runs of the other two slots are as many as the job allows now.
+    end_run_of_slot(&mut cluster, 0);
+    let before = begun(&cluster).len();
+    next_fire(&mut cluster);
+    assert_eq!(begun(&cluster).len(), before, "{}", cluster.trace());
 }
 
 #[test]
@@ -380,4 +426,24 @@ fn all_instances_watch_all_items_of_job_with_parallel_runs() {
     let met = next_fire(&mut cluster);
     let all: Vec<_> = (0..ITEMS).collect();
     assert_eq!(cluster.items_run_for(met), all, "{}", cluster.trace());
+}
+
+/// The end of a run in a further slot would not be seen.
+#[test]
+fn watch_stays_wide_until_runs_of_former_slots_have_ended() {
+    const LONG: Duration = Duration::from_secs(10);
+    let mut cluster = Cluster::settled(4, &parallel(64, 2));
+    let fires = [next_fire(&mut cluster), next_fire(&mut cluster)];
+    cluster.configure(&job_of(64));
+    let items_seen = |cluster: &mut Cluster| {
+        cluster.run_for(LONG);
+        next_fire(cluster);
+        let mut seen: Vec<_> =
+            (0..4).map(|instance| cluster.view_of(instance).items().count()).collect();
+        seen.sort_unstable();
+        seen
+    };
+    assert_eq!(items_seen(&mut cluster), [64; 4], "runs of {fires:?} go on: {}", cluster.trace());
+    cluster.end_all_runs();
+    assert_eq!(items_seen(&mut cluster), [16, 16, 16, 64], "{}", cluster.trace());
 }

@@ -835,4 +835,8 @@ mutants! {
     UnknownRunRepeated,
     /// The further slots of an item are those that its record names alone.
     RestoredSlotsForgotten,
+    /// A run that the record of its slot does not show is not counted.
+    UnrecordedRunUncounted,
+    /// A slot with the mark of a run gets the next run.
+    MarkedSlotChosen,
 }

@@ -3356,7 +3356,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a fire runs in two slots after an operator has restored a record",
         watcher: ByStory(test_in(
             "tests/parallel.rs",
-            "item_whose_older_record_was_restored_keeps_its_further_slots",
+            "fire_of_a_further_slot_is_not_repeated_after_an_older_record_was_restored",
         )),
     },
     Row {
@@ -3366,6 +3366,21 @@ pub const MUTANTS: &[Row] = &[
         watcher: ByStory(test_in(
             "tests/parallel.rs",
             "item_whose_older_record_was_restored_keeps_its_further_slots",
+        )),
+    },
+    Row {
+        mutant: M::UnrecordedRunUncounted,
+        properties: &["S24"],
+        story: "an item has more runs than the job allows after an operator has restored a record",
+        watcher: ByStory(test_in("tests/parallel.rs", "run_that_its_record_does_not_show_counts")),
+    },
+    Row {
+        mutant: M::MarkedSlotChosen,
+        properties: &["L0"],
+        story: "fires wait for a slot with a leftover mark while another one is free",
+        watcher: ByStory(test_in(
+            "tests/parallel.rs",
+            "fire_passes_over_a_slot_with_the_mark_of_a_run",
         )),
     },
 ];

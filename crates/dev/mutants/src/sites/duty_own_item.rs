@@ -19,6 +19,26 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
+        from: r#"        Some(run) if run.is_idle() && cx.local.runs.has(slot.key()) => SlotState::NotShown,
+        Some(run) if run.is_idle() && shown.marks.shows_run() => SlotState::Blocked,
+"#,
+        to: r#"        Some(run)
+            if run.is_idle()
+                && cx.local.runs.has(slot.key())
+                && !mutant::is(Mutant::UnrecordedRunUncounted) =>
+        {
+            SlotState::NotShown
+        }
+        Some(run)
+            if run.is_idle()
+                && shown.marks.shows_run()
+                && !mutant::is(Mutant::MarkedSlotChosen) =>
+        {
+            SlotState::Blocked
+        }
+"#,
+    },
+    Site {
         from: r#"        let moves = cx.view.is_pending(self.item) || !self.view.is_of(cx.me);
 "#,
         to: r#"        let moves = cx.view.is_pending(self.item) || !self.view.is_of(cx.me);
