@@ -5,8 +5,10 @@ use std::sync::Arc;
 use crate::support;
 
 use cli::Exit;
-use coordination::{AuditRecord, GroupName, JobConfig, JobName, Overlap, encode_config};
-use job_history::{AuditSubject, History, HistoryOptions};
+use coordination::{
+    AuditRecord, AuditSubject, GroupName, JobConfig, JobName, Overlap, encode_config,
+};
+use job_history::{History, HistoryOptions};
 use reg_center::{Lifetime, MemoryCenter, NodePath, RegistryCenter, Txn};
 use serde_json::json;
 use support::{World, owned};

@@ -25,7 +25,7 @@ pub use java::settings::{
 };
 pub use local::Phase;
 pub use operator::OperatorStep;
-pub use protocol::audit::{AuditLog, AuditRecord};
+pub use protocol::audit::{AuditLog, AuditRecord, AuditSubject};
 pub use protocol::backfill::{
     Backfill, BackfillCancel, BackfillLog, MAX_BACKFILL_CONCURRENCY, MAX_BACKFILL_FIRES,
 };

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::{AuditRecord, JobName};
-use job_history::{AuditSubject, History};
+use coordination::{AuditRecord, AuditSubject, JobName};
+use job_history::History;
 use operations::{Report, Update};
 
 use crate::namespaces::Namespace;

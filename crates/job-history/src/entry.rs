@@ -1,12 +1,12 @@
 //! Conversion of a record to rows.
 
-use coordination::{AuditRecord, FencingToken, FireTime, JobEvent, Outcome};
+use coordination::{AuditRecord, AuditSubject, FencingToken, FireTime, JobEvent, Outcome};
 use lite::{JobRecord, OutputLine, RunReport};
 use sharding::ShardingItem;
 
 use crate::fire_facts::{FireFacts, GapFacts, MissedFacts, OrphanFacts, RunFacts};
 use crate::java_rows::{ExecutionRow, RunId, TraceRow};
-use crate::query::AuditSubject;
+use crate::query::stored_subject;
 use crate::text::clip;
 
 /// Key of a fire of an item.
@@ -131,7 +131,10 @@ impl Entry {
             target: text(&record.target),
             what: text(&record.what),
         };
-        Self { audit: Some(AuditRow { subject: subject.stored(), record }), ..Self::default() }
+        Self {
+            audit: Some(AuditRow { subject: stored_subject(subject), record }),
+            ..Self::default()
+        }
     }
 
     /// Converts a line of output.

@@ -4,14 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::AuditRecord;
+use coordination::{AuditRecord, AuditSubject};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::entry::Entry;
-use crate::query::AuditSubject;
 use crate::queue::{HistorySubscriber, Queue};
 use crate::store::{Fault, FaultClass, Store};
 use crate::writer::{Progress, Reasons, Retention, Writer};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use coordination::AuditSubject;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::query::{
-    AuditCursor, AuditPage, AuditQuery, AuditSubject, DropRecord, EventCursor, EventPage,
-    EventQuery, FireCursor, FirePage, FireQuery, MAX_PAGE, OutcomeCount, OutputCursor, OutputPage,
-    OutputQuery,
+    AuditCursor, AuditPage, AuditQuery, DropRecord, EventCursor, EventPage, EventQuery, FireCursor,
+    FirePage, FireQuery, MAX_PAGE, OutcomeCount, OutputCursor, OutputPage, OutputQuery,
 };
 use crate::store::{Fault, JavaFailures, Order, Table};
 use crate::{Error, History, Result};

@@ -25,8 +25,8 @@ pub use history::{History, HistoryStats};
 pub use lite::OutputStream;
 pub use options::HistoryOptions;
 pub use query::{
-    AuditCursor, AuditPage, AuditQuery, AuditSubject, CompletedRun, DropRecord, EventCursor,
-    EventPage, EventQuery, EventRecord, FireCursor, FirePage, FireQuery, FireRecord, InvalidCursor,
+    AuditCursor, AuditPage, AuditQuery, CompletedRun, DropRecord, EventCursor, EventPage,
+    EventQuery, EventRecord, FireCursor, FirePage, FireQuery, FireRecord, InvalidCursor,
     OutcomeCount, OutputCursor, OutputPage, OutputQuery, OutputRecord, StoredAudit,
 };
 pub use queue::HistorySubscriber;

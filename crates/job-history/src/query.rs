@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use coordination::{AuditRecord, FencingToken, GroupName, JobName, RunSource};
+use coordination::{AuditRecord, AuditSubject, FencingToken, GroupName, JobName, RunSource};
 use jiff::Timestamp;
 use lite::OutputStream;
 use sharding::{InstanceId, ShardingItem};
@@ -468,71 +468,27 @@ impl AuditQuery {
     }
 }
 
-/// Subject of an audited change.
-///
-/// # Examples
-/// ```
-/// use coordination::{GroupName, JobName};
-/// use job_history::AuditSubject;
-///
-/// let job = AuditSubject::from(&JobName::new("report")?);
-/// let group = AuditSubject::from(&GroupName::new("database")?);
-/// assert_eq!([job.to_string(), group.to_string()], ["report", "group database"]);
-/// # Ok::<(), coordination::InvalidName>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AuditSubject {
-    /// A job, which may be removed since.
-    Job(JobName),
-    /// A group of jobs.
-    Group(GroupName),
-}
+/// Prefix of the name of a group in the column `job`. No name of a job has a slash.
+const GROUP: &str = "group/";
 
-impl AuditSubject {
-    /// Prefix of the name of a group in the column `job`. No name of a job has a slash.
-    const GROUP: &'static str = "group/";
-
-    /// Returns the value of the column `job`.
-    pub(crate) fn stored(&self) -> String {
-        match self {
-            Self::Job(name) => name.to_string(),
-            Self::Group(name) => Self::stored_group(name.as_str()),
-        }
-    }
-
-    /// Returns the value of the column `job` for a group.
-    pub(crate) fn stored_group(name: &str) -> String {
-        format!("{}{name}", Self::GROUP)
-    }
-
-    /// Parses a value of the column `job`.
-    pub(crate) fn of_stored(text: &str) -> Option<Self> {
-        match text.strip_prefix(Self::GROUP) {
-            Some(name) => GroupName::new(name).ok().map(Self::Group),
-            None => JobName::new(text).ok().map(Self::Job),
-        }
+/// Returns the value of the column `job` for the subject of a change.
+pub(crate) fn stored_subject(subject: &AuditSubject) -> String {
+    match subject {
+        AuditSubject::Job(name) => name.to_string(),
+        AuditSubject::Group(name) => stored_group(name.as_str()),
     }
 }
 
-impl From<&JobName> for AuditSubject {
-    fn from(name: &JobName) -> Self {
-        Self::Job(name.clone())
-    }
+/// Returns the value of the column `job` for a group.
+pub(crate) fn stored_group(name: &str) -> String {
+    format!("{GROUP}{name}")
 }
 
-impl From<&GroupName> for AuditSubject {
-    fn from(name: &GroupName) -> Self {
-        Self::Group(name.clone())
-    }
-}
-
-impl fmt::Display for AuditSubject {
-    /// Writes the name of a job alone, and that of a group after `group`, as reports do.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Job(name) => write!(f, "{name}"),
-            Self::Group(name) => write!(f, "group {name}"),
-        }
+/// Parses a value of the column `job`.
+pub(crate) fn subject_of_stored(text: &str) -> Option<AuditSubject> {
+    match text.strip_prefix(GROUP) {
+        Some(name) => GroupName::new(name).ok().map(AuditSubject::Group),
+        None => JobName::new(text).ok().map(AuditSubject::Job),
     }
 }
 
@@ -622,9 +578,9 @@ mod tests {
         let (job, group) = (JobName::new("group db").unwrap(), GroupName::new("db").unwrap());
         let subjects = [AuditSubject::from(&job), AuditSubject::from(&group)];
         for (subject, stored) in subjects.into_iter().zip(["group db", "group/db"]) {
-            assert_eq!(subject.stored(), stored);
-            assert_eq!(AuditSubject::of_stored(stored), Some(subject));
+            assert_eq!(stored_subject(&subject), stored);
+            assert_eq!(subject_of_stored(stored), Some(subject));
         }
-        assert_eq!(AuditSubject::of_stored("a/b"), None);
+        assert_eq!(subject_of_stored("a/b"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 mod act;
 mod attention;
-mod audit_targets;
+mod audit;
 mod change;
 mod config_fields;
 mod config_periods;
@@ -39,7 +39,7 @@ pub use attention::{
     Attention, DueFire, LATE_GRACE_MS, RESHARDING_GRACE_MS, attention, due_fire, first_due_fire,
     late_fires, lateness_ms,
 };
-pub use audit_targets::AuditTargets;
+pub use audit::{AuditTargets, audited_changes};
 pub use change::{By, Entry, Recorded, Report};
 pub use config_fields::ConfigField;
 pub use config_periods::{ConfigPeriod, config_periods};

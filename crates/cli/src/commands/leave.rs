@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use coordination::JobName;
-use job_history::{AuditSubject, History, HistoryOptions};
+use coordination::{AuditSubject, JobName};
+use job_history::{History, HistoryOptions};
 use operations::{Removal, Report, Scope, ServerPattern};
 use serde_json::json;
 use sharding::InstanceId;

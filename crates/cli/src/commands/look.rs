@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use coordination::{AuditRecord, GroupName, JobConfig, JobName};
+use coordination::{AuditRecord, AuditSubject, GroupName, JobConfig, JobName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use job_history::{AuditQuery, AuditSubject, History, HistoryOptions, StoredAudit};
+use job_history::{AuditQuery, History, HistoryOptions, StoredAudit};
 use operations::{
     Exclusion, GroupSnapshot, ItemBrief, ItemState, JobSnapshot, LiveNamespace, Namespace,
-    Operations,
+    Operations, audited_changes,
 };
 use serde_json::json;
 
@@ -340,20 +340,13 @@ impl AuditArguments {
         };
         let operations = cx.operations().await?;
         let (namespace, groups) = self.registered(&operations, !stored.is_empty()).await?;
-        let of_jobs = namespace.jobs.iter().flat_map(|job| {
-            let subject = AuditSubject::from(job.job());
-            job.audit().map(move |record| (subject.clone(), record.clone()))
-        });
-        let of_groups = groups.iter().flat_map(|group| {
-            let subject = AuditSubject::from(group.view().name());
-            group.audit().map(move |record| (subject.clone(), record.clone()))
-        });
-        let of_history = stored.into_iter().map(|found| (found.subject, found.record));
+        let registered = audited_changes(&namespace.jobs, &groups);
+        let stored = stored.iter().map(|found| (found.subject.clone(), &found.record));
         // Those of the registry come first: the same change of the history is then left out.
         let mut seen = BTreeSet::new();
-        let all = of_jobs.chain(of_groups).chain(of_history);
-        let mut records: Vec<(AuditSubject, AuditRecord)> = all
-            .filter(|(subject, record)| seen.insert((subject.clone(), record.id.clone())))
+        let mut records: Vec<(AuditSubject, &AuditRecord)> = registered
+            .chain(stored)
+            .filter(|(subject, record)| seen.insert((subject.clone(), record.id.as_str())))
             .collect();
         records.sort_by_key(|(_, record)| record.at_ms);
         let n_left_out = records.len().saturating_sub(self.limit as usize);

@@ -1,10 +1,12 @@
-//! Audited changes: the last operator actions of a job, each with its author and its reason.
+//! Audited changes: the last operator actions of a job or a group, each with its author and its
+//! reason.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use serde::Serialize;
 
-use crate::UnknownFields;
+use crate::{GroupName, JobName, UnknownFields};
 
 /// An audited change. The programs of operators print it by its `Serialize`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -24,6 +26,47 @@ pub struct AuditRecord {
     /// Effect on the targets, with the old and the new value of each changed field; masked where a
     /// value may be a secret. Empty in records of earlier versions.
     pub what: String,
+}
+
+/// Subject of an audited change.
+///
+/// # Examples
+/// ```
+/// use coordination::{AuditSubject, GroupName, JobName};
+///
+/// let job = AuditSubject::from(&JobName::new("report")?);
+/// let group = AuditSubject::from(&GroupName::new("database")?);
+/// assert_eq!([job.to_string(), group.to_string()], ["report", "group database"]);
+/// # Ok::<(), coordination::InvalidName>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AuditSubject {
+    /// A job, which may be removed since.
+    Job(JobName),
+    /// A group of jobs.
+    Group(GroupName),
+}
+
+impl From<&JobName> for AuditSubject {
+    fn from(name: &JobName) -> Self {
+        Self::Job(name.clone())
+    }
+}
+
+impl From<&GroupName> for AuditSubject {
+    fn from(name: &GroupName) -> Self {
+        Self::Group(name.clone())
+    }
+}
+
+impl fmt::Display for AuditSubject {
+    /// Writes the name of a job alone, and that of a group after `group`, as reports do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Job(name) => write!(f, "{name}"),
+            Self::Group(name) => write!(f, "group {name}"),
+        }
+    }
 }
 
 impl AuditRecord {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use axum::extract::Query;
 use axum::response::Response;
-use coordination::AuditRecord;
-use job_history::AuditSubject;
-use operations::{GroupSnapshot, JobSnapshot};
+use coordination::{AuditRecord, AuditSubject};
+use operations::{GroupSnapshot, JobSnapshot, audited_changes};
 use serde::Serialize;
 
 use super::paging::{Page, Paging};
@@ -90,15 +89,8 @@ fn page(
     jobs: &[Arc<JobSnapshot>],
     groups: &[Arc<GroupSnapshot>],
 ) -> Page<AuditDetail> {
-    let of_jobs = jobs.iter().flat_map(|job| {
-        let subject = AuditSubject::from(job.job());
-        job.audit().map(move |record| (subject.clone(), record))
-    });
-    let of_groups = groups.iter().flat_map(|group| {
-        let subject = AuditSubject::from(group.view().name());
-        group.audit().map(move |record| (subject.clone(), record))
-    });
-    let rows = of_jobs.chain(of_groups).map(|(subject, record)| {
+    let records = audited_changes(jobs.iter().map(|job| &**job), groups.iter().map(|it| &**it));
+    let rows = records.map(|(subject, record)| {
         let (job, group) = names(&subject);
         ((Reverse(record.at_ms), job, group, record.id.clone()), (subject, record))
     });

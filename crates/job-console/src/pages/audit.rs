@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use coordination::AuditRecord;
-use job_history::{AuditSubject, StoredAudit};
+use coordination::{AuditRecord, AuditSubject};
+use job_history::StoredAudit;
 use maud::{Markup, html};
+use operations::audited_changes;
 
 use super::cx::Cx;
 use super::history::Past;
@@ -30,21 +31,13 @@ pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Body {
             job.is_none() && group.is_none_or(|wanted| name.as_str() == wanted)
         }
     };
-    let of_jobs = jobs.configured().flat_map(|job| {
-        let subject = AuditSubject::from(job.job());
-        job.audit().map(move |record| (subject.clone(), record))
-    });
     let groups = cx.source.map(|namespace| namespace.live.groups()).unwrap_or_default();
-    let of_groups = groups.iter().flat_map(|group| {
-        let subject = AuditSubject::from(group.view().name());
-        group.audit().map(move |record| (subject.clone(), record))
-    });
+    let registered = audited_changes(jobs.configured(), groups.iter().map(|group| &**group));
     let stored: &[StoredAudit] = if let Past::Audited(stored) = past { stored } else { &[] };
     let of_history = stored.iter().map(|found| (found.subject.clone(), &found.record));
     // Those of the registry come first: the same change of the history is then left out.
     let mut seen = BTreeSet::new();
-    let mut records: Vec<(AuditSubject, &AuditRecord)> = of_jobs
-        .chain(of_groups)
+    let mut records: Vec<(AuditSubject, &AuditRecord)> = registered
         .chain(of_history)
         .filter(|(subject, _)| is_wanted(subject))
         .filter(|(_, record)| who.is_none_or(|who| record.who == who))

@@ -1,11 +1,11 @@
 //! The tab "Runs": whole fires, and the way to older ones.
 
 use coordination::{
-    FencingToken, FireTime, GroupLimits, GroupName, JobConfig, JobEvent, JobName, Layout, NodeKind,
-    Outcome, RunSource, encode_config,
+    AuditSubject, FencingToken, FireTime, GroupLimits, GroupName, JobConfig, JobEvent, JobName,
+    Layout, NodeKind, Outcome, RunSource, encode_config,
 };
 use jiff::Timestamp;
-use job_history::{AuditQuery, AuditSubject};
+use job_history::AuditQuery;
 use lite::{EventSubscriber as _, JobRecord, OutputLine};
 use operations::By;
 use reg_center::{Lifetime, MemoryCenter, RegistryCenter as _, Txn};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use coordination::{AuditRecord, FencingToken, RunSource};
+use coordination::{AuditRecord, AuditSubject, FencingToken, RunSource};
 use jiff::Timestamp;
 use lite::OutputStream;
 use sharding::{InstanceId, ShardingItem};
@@ -11,9 +11,10 @@ use super::write::Cells;
 use super::{ColumnKind, Fault, Store, Value};
 use crate::FireOutcome;
 use crate::query::{
-    AuditCursor, AuditPage, AuditQuery, AuditSubject, CompletedRun, DropRecord, EventCursor,
-    EventPage, EventQuery, EventRecord, FireCursor, FirePage, FireQuery, FireRecord, OutcomeCount,
-    OutputCursor, OutputPage, OutputQuery, OutputRecord, StoredAudit,
+    AuditCursor, AuditPage, AuditQuery, CompletedRun, DropRecord, EventCursor, EventPage,
+    EventQuery, EventRecord, FireCursor, FirePage, FireQuery, FireRecord, OutcomeCount,
+    OutputCursor, OutputPage, OutputQuery, OutputRecord, StoredAudit, stored_group,
+    subject_of_stored,
 };
 
 /// Order of the rows of a page by time.
@@ -308,7 +309,7 @@ impl Store {
         use ColumnKind::{Int, Text};
         let cursor =
             after.map(|c| [c.at_ms.into(), c.subject.as_str().into(), c.id.as_str().into()]);
-        let group = query.group.as_deref().map(AuditSubject::stored_group);
+        let group = query.group.as_deref().map(stored_group);
         let mut conditions = Conditions::default()
             .when("job = ?", query.job.as_deref())
             .when("job = ?", group.as_deref())
@@ -337,7 +338,7 @@ impl Store {
         let rows = self.rows(sql, &[], &[ColumnKind::Text, ColumnKind::Int]).await?;
         let pairs = rows.into_iter().filter_map(|row| {
             let mut row = Cells(row.into_iter());
-            AuditSubject::of_stored(&row.text()?).zip(row.int())
+            subject_of_stored(&row.text()?).zip(row.int())
         });
         Ok(pairs.collect())
     }
@@ -469,7 +470,10 @@ fn audit_of_row(row: Vec<Value>) -> (Option<StoredAudit>, AuditCursor) {
     let (stored, id) = (text(), text());
     let (who, why, act, target, what) = (text(), text(), text(), text(), text());
     let record = AuditRecord { id: id.clone(), at_ms, who, why, act, target, what };
-    let subject = AuditSubject::of_stored(&stored);
+    let subject = subject_of_stored(&stored);
+    if subject.is_none() {
+        tracing::debug!(job = stored, id, "left out an audited change of an unknown subject");
+    }
     let found = subject.map(|subject| StoredAudit { subject, record });
     (found, AuditCursor { at_ms, subject: stored, id })
 }

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use coordination::{JobEvent, MissReason, Outcome, RunSource};
+use coordination::{AuditSubject, JobEvent, MissReason, Outcome, RunSource};
 use futures_util::future::{BoxFuture, join_all};
 use jiff::Timestamp;
 use job_history::{
-    AuditQuery, AuditSubject, Error, EventQuery, FireOutcome, FirePage, FireQuery, FireRecord,
-    History, HistoryOptions, HistorySubscriber, JavaFailures, OutputQuery,
+    AuditQuery, Error, EventQuery, FireOutcome, FirePage, FireQuery, FireRecord, History,
+    HistoryOptions, HistorySubscriber, JavaFailures, OutputQuery,
 };
 use lite::{EventSubscriber as _, OutputLine, OutputStream};
 

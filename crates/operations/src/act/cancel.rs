@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use sharding::ShardingItem;
 
 use super::{items, listed};
-use crate::audit_targets::slot_target;
+use crate::audit::slot_target;
 use crate::change::Planned;
 use crate::slots::{has_run, known_items, slots_of};
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use coordination::{JobName, NodeKind, OperatorStep};
 use sharding::ShardingItem;
 
-use crate::audit_targets::item_target;
+use crate::audit::item_target;
 use crate::change::Planned;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 

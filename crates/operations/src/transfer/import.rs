@@ -15,7 +15,7 @@ use sharding::{ShardingItem, StrategyRegistry};
 
 use super::{ExportedTemplate, class_in_root};
 use crate::act::{differences, named, readable_by_peers};
-use crate::audit_targets::item_target;
+use crate::audit::item_target;
 use crate::change::{Entry, Planned, Recorded};
 use crate::groups::label;
 use crate::operations::Absence;

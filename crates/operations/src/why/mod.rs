@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::attention::{DueFire, due_fire, first_due_fire};
-use crate::audit_targets::item_target;
+use crate::audit::item_target;
 use crate::doctor::future_fires;
 use crate::held::{self, LiveServers, last_change};
 use crate::slots::{has_run, slots_of};

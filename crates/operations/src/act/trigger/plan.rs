@@ -11,7 +11,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::RequestedRun;
 use crate::act::{items, listed};
-use crate::audit_targets::item_target;
+use crate::audit::item_target;
 use crate::change::Planned;
 use crate::held::{LiveServers, held_back};
 use crate::slots::slots_of;

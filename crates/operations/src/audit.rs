@@ -1,11 +1,30 @@
-//! The list of targets in an audit record. Pure functions.
+//! Audited changes of jobs and groups, and the list of targets in an audit record. Pure functions.
 
 use std::collections::BTreeSet;
 
-use coordination::{AuditRecord, Slot};
+use coordination::{AuditRecord, AuditSubject, Slot};
 use sharding::ShardingItem;
 
+use crate::{GroupSnapshot, JobSnapshot};
+
 const ITEM: &str = "item ";
+
+/// Returns the last audited changes of these jobs and groups, each with its subject. Those of one
+/// subject are oldest first.
+pub fn audited_changes<'a>(
+    jobs: impl IntoIterator<Item = &'a JobSnapshot>,
+    groups: impl IntoIterator<Item = &'a GroupSnapshot>,
+) -> impl Iterator<Item = (AuditSubject, &'a AuditRecord)> {
+    let of_jobs = jobs.into_iter().flat_map(|job| {
+        let subject = AuditSubject::from(job.job());
+        job.audit().map(move |record| (subject.clone(), record))
+    });
+    let of_groups = groups.into_iter().flat_map(|group| {
+        let subject = AuditSubject::from(group.view().name());
+        group.audit().map(move |record| (subject.clone(), record))
+    });
+    of_jobs.chain(of_groups)
+}
 
 /// Targets of an audited change, such as `item 1, item 2`, as its record names them.
 ///
