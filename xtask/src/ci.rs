@@ -1,13 +1,9 @@
 //! `cargo xtask ci`: `cargo xtask lint`, and the tests that need a browser, Prometheus, Java, or
 //! other servers than ZooKeeper.
 
-use std::env;
-use std::path::Path;
-use std::process::Command;
-
 use crate::background::Background;
 use crate::program::Programs;
-use crate::steps::{Steps, niced};
+use crate::steps::{Steps, cargo, niced};
 use crate::{Error, browser, interop, monitoring, servers};
 
 /// Runs `cargo xtask lint`, and the tests on PostgreSQL, MariaDB and etcd, with Prometheus, and in
@@ -30,7 +26,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let node = browser::prepare(&mut steps, &programs)?;
     let java = with_java.then(|| interop::prepare(&mut steps, &programs)).transpose()?;
     // The tests mostly wait, and the lints have a lower priority.
-    let lints = Background::start("lints and documents", lint()?)?;
+    let lint = niced(&cargo("run --quiet --package xtask -- lint"));
+    let lints = Background::start("lints and documents", lint)?;
     let tested = (|| {
         if let Some(mut java) = java {
             // Fires come each second under any load, so that a failing check is run again. The
@@ -46,12 +43,4 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let linted = steps.join(lints);
     tested.and(linted)?;
     steps.end("cargo xtask ci")
-}
-
-/// Returns the command `cargo xtask lint` at a lower priority.
-fn lint() -> Result<Command, Error> {
-    let this = env::current_exe().map_err(Error::file("find the path of", Path::new("xtask")))?;
-    let mut command = Command::new(this);
-    command.arg("lint");
-    Ok(niced(&command))
 }
