@@ -1,7 +1,5 @@
 //! Compaction while a feed is cut off.
 
-use std::sync::OnceLock;
-
 use etcd_fixture::Server;
 use etcd_fixture::proxy::{Mode, Proxy};
 use reg_center::{Change, Lifetime, RegistryCenter as _, SessionChange, Txn};
@@ -9,19 +7,19 @@ use reg_center::{Change, Lifetime, RegistryCenter as _, SessionChange, Txn};
 use super::{await_change, await_connected, bare_client, path, runtime, soon};
 use crate::{EtcdCenter, EtcdOptions};
 
-/// A server of its own: a compaction disturbs other connections that are being opened.
-fn server() -> &'static Server {
-    static SERVER: OnceLock<Server> = OnceLock::new();
-    SERVER.get_or_init(|| Server::start().expect("an etcd server is needed"))
+/// Starts a server for one test: a compaction disturbs other connections that are being opened.
+fn server() -> Server {
+    Server::start().expect("an etcd server is needed")
 }
 
 #[test]
 fn a_feed_begins_again_if_its_changes_were_compacted() {
+    let server = server();
     runtime().block_on(async {
-        let proxy = Proxy::start(server().address()).await.unwrap();
+        let proxy = Proxy::start(server.address()).await.unwrap();
         let through = EtcdOptions::new(proxy.address().to_string(), "/compaction");
         let reader = EtcdCenter::connect(through).await.unwrap();
-        let direct = EtcdOptions::new(server().address().to_string(), "/compaction");
+        let direct = EtcdOptions::new(server.address().to_string(), "/compaction");
         let writer = EtcdCenter::connect(direct).await.unwrap();
         let mut changes = reader.session_feed();
         await_connected(&mut changes).await;
@@ -40,7 +38,7 @@ fn a_feed_begins_again_if_its_changes_were_compacted() {
         }
         let newest = writer.read(&path("/n")).await.unwrap().unwrap();
         let revision = i64::try_from(newest.stat.modified.0).unwrap();
-        bare_client(server().address()).await.compact(revision).await.unwrap();
+        bare_client(server.address()).await.compact(revision).await.unwrap();
         proxy.set(Mode::Pass).await.unwrap();
 
         let again = async {
@@ -59,8 +57,9 @@ fn a_feed_begins_again_if_its_changes_were_compacted() {
 /// A watch whose begin was compacted is reported as a gap, not as an error.
 #[test]
 fn a_watch_of_compacted_revisions_ends_as_compacted() {
+    let server = server();
     runtime().block_on(async {
-        let direct = EtcdOptions::new(server().address().to_string(), "/compacted-watch");
+        let direct = EtcdOptions::new(server.address().to_string(), "/compacted-watch");
         let center = EtcdCenter::connect(direct).await.unwrap();
         for round in 0..5 {
             let create = Txn::new().create(path(&format!("/{round}")), "", Lifetime::Persistent);
@@ -68,7 +67,7 @@ fn a_watch_of_compacted_revisions_ends_as_compacted() {
         }
         let newest = center.read(&path("/4")).await.unwrap().unwrap().stat.modified;
         let revision = i64::try_from(newest.0).unwrap();
-        bare_client(server().address()).await.compact(revision).await.unwrap();
+        bare_client(server.address()).await.compact(revision).await.unwrap();
         let link = center.link().expect("the center is connected");
         let (route, mut news) = tokio::sync::mpsc::unbounded_channel();
         link.watches.open(link.keys.subtree(&path("/")), revision - 3, route);
@@ -76,6 +75,6 @@ fn a_watch_of_compacted_revisions_ends_as_compacted() {
         let compacted =
             matches!(first, Some(crate::session::WatchNews::Canceled { compacted: true, .. }));
         assert!(compacted, "{first:?}");
-        assert!(center.sync().await.is_ok(), "the connection is as before");
+        center.sync().await.expect("the connection is as before");
     });
 }
