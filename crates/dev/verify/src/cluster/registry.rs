@@ -137,7 +137,8 @@ impl TestedRegistry {
     /// gaps.
     pub(super) fn deletions(&self) -> Option<Arc<dyn Deletions>> {
         match self {
-            Self::Zookeeper(_) | Self::Sqlite(_) => None,
+            Self::Zookeeper(_) => None,
+            Self::Sqlite(file) => Some(Arc::new(file.clone())),
             Self::Postgres(database) => Some(Arc::new(database.clone())),
             Self::Etcd(etcd) => Some(Arc::new(etcd.clone())),
         }

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use async_trait::async_trait;
+use reg_center::{NodePath, Revision};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use testkit::harness::ClusterError;
 
 use super::harness;
+use crate::writelog::{Deletions, LookupError};
 
 /// Limit of the wait until another process has ended a session.
 const EXPIRY_LIMIT: Duration = Duration::from_secs(30);
@@ -87,5 +90,48 @@ impl RegistryFile {
         let file = Connection::open(&self.path).map_err(|error| harness(act, error))?;
         file.busy_timeout(LOCK_LIMIT).map_err(|error| harness(act, error))?;
         Ok(file)
+    }
+}
+
+#[async_trait]
+impl Deletions for RegistryFile {
+    async fn deletion(
+        &self,
+        path: &NodePath,
+        created: Revision,
+    ) -> Result<Option<Revision>, LookupError> {
+        let sql = "SELECT revision FROM gone WHERE path = ?1 AND revision > ?2";
+        let file = self.open("look up a deletion")?;
+        let created = i64::try_from(created.0)?;
+        let found = file.query_row(sql, params![path.as_str(), created], |row| row.get(0));
+        let found: Option<i64> = found.optional()?;
+        Ok(found.map(u64::try_from).transpose()?.map(Revision))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reg_center::{Lifetime, RegistryCenter as _, Txn, TxnOutcome};
+    use registry::Registry;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn deletion_of_a_node_is_found_by_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = RegistryFile::new(folder.path().join("registry.db"));
+        let center = Registry::open(&file.address()).await.unwrap();
+        let path = |text: &str| NodePath::parse(text).unwrap();
+        let revision_of = async |txn: Txn| match center.commit(txn).await.unwrap() {
+            TxnOutcome::Committed(committed) => committed.revision.unwrap(),
+            TxnOutcome::Conflict(conflict) => panic!("{conflict:?}"),
+        };
+        let create = |at: &str| Txn::new().create(path(at), "", Lifetime::Ephemeral);
+        let created = revision_of(create("/log/1")).await;
+        assert_eq!(file.deletion(&path("/log/1"), created).await.unwrap(), None);
+        let deleted = revision_of(Txn::new().delete(path("/log/1"))).await;
+        revision_of(create("/log/2")).await;
+        assert_eq!(file.deletion(&path("/log/1"), created).await.unwrap(), Some(deleted));
+        assert_eq!(file.deletion(&path("/log/1"), deleted).await.unwrap(), None);
     }
 }
