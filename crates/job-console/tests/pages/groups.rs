@@ -175,6 +175,24 @@ async fn unusable_limits_are_named_beside_their_controls() {
 }
 
 #[tokio::test]
+async fn timeline_of_a_job_has_the_changes_of_its_group() {
+    let world = World::empty().await;
+    with_group(&world).await;
+    for (filter, is_shown) in [
+        ("", true),
+        ("?job=sync", true),
+        ("?job=job-000", false),
+        ("?kind=operator", true),
+        ("?kind=configuration", false),
+    ] {
+        let page = world.get(&format!("/n/orders/timeline{filter}")).await.text;
+        assert_eq!(faults(&page), [""; 0]);
+        assert_eq!(page.contains("groups/db\">db</a>"), is_shown, "{filter}: {page}");
+        assert_eq!(page.contains("the database is slow"), is_shown, "{filter}: {page}");
+    }
+}
+
+#[tokio::test]
 async fn removal_of_limits_is_a_dialog_and_keeps_the_group_of_its_jobs() {
     let world = World::empty().await;
     with_group(&world).await;

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use coordination::{AuditRecord, FormerConfigs};
+use coordination::{AuditRecord, FormerConfigs, GroupName};
 use jiff::Timestamp;
 use job_history::{EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History};
-use operations::JobSnapshot;
+use operations::{GroupSnapshot, JobSnapshot};
 
 use super::Filter;
 use crate::pages::history::Dropped;
@@ -69,6 +69,13 @@ pub(crate) const EVENTS: [EventKind; 24] = [
     EventKind::new("stopped", "off", ["job stopped", "作业停止"]),
 ];
 
+/// Subject of an entry. The history can have jobs that were removed since.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Subject {
+    Job(String),
+    Group(GroupName),
+}
+
 /// One line of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
@@ -76,7 +83,7 @@ pub(crate) struct Entry {
     pub(super) at: Timestamp,
     /// Word of an event, an outcome, [`OPERATOR`] or [`CONFIGURATION`].
     pub(super) kind: String,
-    pub(super) job: String,
+    pub(super) subject: Subject,
     pub(super) item: Option<u32>,
     pub(super) instance: Option<String>,
     /// Author of a change.
@@ -155,7 +162,7 @@ fn of_event(event: EventRecord) -> Entry {
     Entry {
         at: event.at,
         kind: event.kind,
-        job: event.job,
+        subject: Subject::Job(event.job),
         item: event.item.map(|item| item.index()),
         instance: event.instance.map(|id| id.to_string()),
         who: None,
@@ -168,7 +175,7 @@ fn of_fire(fire: FireRecord) -> Entry {
     Entry {
         at: fire.fire,
         kind: fire.outcome.as_str().to_owned(),
-        job: fire.job,
+        subject: Subject::Job(fire.job),
         item: Some(fire.item.index()),
         instance: fire.instance.map(|id| id.to_string()),
         who: None,
@@ -177,18 +184,28 @@ fn of_fire(fire: FireRecord) -> Entry {
     }
 }
 
-/// Returns the changes of operators that meet the filter, from the nodes of the jobs.
+/// Returns the changes of operators that meet the filter, from the nodes of the jobs and groups. A
+/// filter for a job also accepts the changes of its group.
 pub(super) fn of_registry<'a>(
     jobs: impl Iterator<Item = &'a JobSnapshot>,
+    groups: impl Iterator<Item = &'a GroupSnapshot>,
     filter: &Filter,
 ) -> Vec<Entry> {
     let is_wanted = |job: &&JobSnapshot| match &filter.job {
         Some(wanted) => job.job().as_str() == wanted,
         None => true,
     };
+    let jobs: Vec<_> = jobs.filter(is_wanted).collect();
+    let has_wanted_job = |group: &&GroupSnapshot| {
+        filter.job.is_none() || jobs.iter().any(|job| job.group() == Some(group.view().name()))
+    };
     let mut found = Vec::new();
-    for job in jobs.filter(is_wanted) {
-        let name = job.job().as_str();
+    for group in groups.filter(has_wanted_job).filter(|_| filter.accepts(OPERATOR)) {
+        let name = Subject::Group(group.view().name().clone());
+        found.extend(group.audit().filter_map(|record| of_audit(&name, record)));
+    }
+    for job in jobs {
+        let name = &Subject::Job(job.job().to_string());
         if filter.accepts(OPERATOR) {
             found.extend(job.audit().filter_map(|record| of_audit(name, record)));
         }
@@ -204,17 +221,17 @@ pub(super) fn of_registry<'a>(
     found
 }
 
-fn of_audit(job: &str, record: &AuditRecord) -> Option<Entry> {
-    let entry = change(job, OPERATOR, record.at_ms, &record.who, &record.why)?;
+fn of_audit(subject: &Subject, record: &AuditRecord) -> Option<Entry> {
+    let entry = change(subject, OPERATOR, record.at_ms, &record.who, &record.why)?;
     Some(Entry { change: Some((record.act.clone(), record.target.clone())), ..entry })
 }
 
 /// Returns the entry of a change, unless its time is none.
-fn change(job: &str, kind: &str, at_ms: i64, who: &str, text: &str) -> Option<Entry> {
+fn change(subject: &Subject, kind: &str, at_ms: i64, who: &str, text: &str) -> Option<Entry> {
     Some(Entry {
         at: Timestamp::from_millisecond(at_ms).ok()?,
         kind: kind.to_owned(),
-        job: job.to_owned(),
+        subject: subject.clone(),
         item: None,
         instance: None,
         who: Some(who.to_owned()),
@@ -240,7 +257,7 @@ impl Shown {
         let mut entries: Vec<&Entry> = of_registry.iter().chain(&recorded.entries).collect();
         entries.sort_by(|a, b| {
             let key = |entry: &Entry| (Reverse(entry.at), entry.item);
-            key(a).cmp(&key(b)).then_with(|| (&a.job, &a.kind).cmp(&(&b.job, &b.kind)))
+            key(a).cmp(&key(b)).then_with(|| (&a.subject, &a.kind).cmp(&(&b.subject, &b.kind)))
         });
         let unread = recorded.unread_until;
         let complete = entries.partition_point(|entry| Some(entry.at) > unread);
@@ -266,8 +283,8 @@ mod tests {
         let at = Timestamp::from_millisecond(ms).unwrap();
         let kind = "missed".to_owned();
         let (instance, who, change) = (None, None, None);
-        let (job, text) = ("a".to_owned(), String::new());
-        Entry { at, kind, job, item: Some(item), instance, who, change, text }
+        let (subject, text) = (Subject::Job("a".to_owned()), String::new());
+        Entry { at, kind, subject, item: Some(item), instance, who, change, text }
     }
 
     fn ms(time: Option<Timestamp>) -> Option<i64> {

@@ -19,7 +19,7 @@ use super::widgets::{
     Column, FAILURES, empty, history_fault, history_gap, instance, live_table, pill, search_field,
 };
 use crate::problem::{Answer, Problem};
-use entry::{CONFIGURATION, Entry, OPERATOR, Shown, of_registry};
+use entry::{CONFIGURATION, Entry, OPERATOR, Shown, Subject, of_registry};
 
 pub(crate) use entry::{EVENTS, EventKind, Recorded};
 
@@ -83,7 +83,9 @@ pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past, filter: &Filter) 
     let lang = cx.lang();
     let none = Recorded::default();
     let recorded = if let Past::Timeline(recorded) = past { recorded } else { &none };
-    let shown = Shown::of(recorded, &of_registry(jobs.configured(), filter));
+    let groups = cx.source.map(|namespace| namespace.live.groups()).unwrap_or_default();
+    let groups = groups.iter().map(|group| &**group);
+    let shown = Shown::of(recorded, &of_registry(jobs.configured(), groups, filter));
     let rows = rows(cx, &shown.entries);
     let main = html! {
         h1 { (lang.timeline()) }
@@ -156,7 +158,7 @@ fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
     let columns = [
         Column::Text(lang.time_title()),
         Column::Text(lang.kind()),
-        Column::Text(lang.job()),
+        Column::Text(lang.job_or_group()),
         Column::Number(lang.item()),
         Column::Text(lang.instance_or_author()),
         Column::Text(lang.text()),
@@ -169,7 +171,7 @@ fn rows(cx: &Cx<'_>, entries: &[Entry]) -> Vec<(String, Markup)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let row = |entry: &Entry| {
         let mut hasher = DefaultHasher::new();
-        (&entry.kind, &entry.job, entry.item, &entry.instance).hash(&mut hasher);
+        (&entry.kind, &entry.subject, entry.item, &entry.instance).hash(&mut hasher);
         (&entry.change, &entry.text).hash(&mut hasher);
         let id = format!("t-{}-{:016x}", entry.at.as_millisecond(), hasher.finish());
         let n = seen.entry(id.clone()).and_modify(|n| *n += 1).or_default();
@@ -180,16 +182,26 @@ fn rows(cx: &Cx<'_>, entries: &[Entry]) -> Vec<(String, Markup)> {
 }
 
 fn row(cx: &Cx<'_>, id: &str, entry: &Entry) -> Markup {
-    let zone = cx.summary.list.get(&entry.job).and_then(|line| line.time_zone.as_deref());
-    let is_known = cx.summary.list.get(&entry.job).is_some();
+    let line = match &entry.subject {
+        Subject::Job(job) => cx.summary.list.get(job),
+        Subject::Group(_) => None,
+    };
+    let zone = line.and_then(|line| line.time_zone.as_deref());
     let kind = entry.kind.as_str();
     html! {
         tr id=(id) {
             td.nowrap { (cx.when(entry.at, zone)) }
             td { (pill(class_of(kind), &cx.lang().happening(kind))) }
             th scope="row" {
-                // A job that was removed has no page.
-                @if is_known { a href=(link(cx, entry)) { (entry.job) } } @else { (entry.job) }
+                @match &entry.subject {
+                    // A job that was removed has no page.
+                    Subject::Job(job) if line.is_none() => (job),
+                    Subject::Job(job) => a href=(link(cx, job, entry)) { (job) },
+                    Subject::Group(group) => {
+                        span.dim { (cx.lang().group()) " " }
+                        a href=(cx.group(group)) { (group) }
+                    }
+                }
             }
             td.num { @if let Some(item) = entry.item { (item) } }
             td {
@@ -209,7 +221,10 @@ fn text(cx: &Cx<'_>, entry: &Entry) -> Markup {
     let lang = cx.lang();
     if let Some((act, targets)) = &entry.change {
         let (act, targets) = (lang.audited_act(act), lang.audited_targets(targets));
-        return html! { (act) " " (targets) (lang.colon()) (entry.text) };
+        let has_targets = matches!(entry.subject, Subject::Job(_));
+        return html! {
+            (act) @if has_targets { " " (targets) } (lang.colon()) (entry.text)
+        };
     }
     let of_outcome = lang.reason_of_outcome(&entry.kind, &entry.text);
     let shown = of_outcome.unwrap_or_else(|| lang.event(&entry.kind, &entry.text));
@@ -218,11 +233,11 @@ fn text(cx: &Cx<'_>, entry: &Entry) -> Markup {
 }
 
 /// Returns the address of the page that says more about an entry.
-fn link(cx: &Cx<'_>, entry: &Entry) -> String {
-    let job = cx.job(&entry.job);
+fn link(cx: &Cx<'_>, name: &str, entry: &Entry) -> String {
+    let job = cx.job(name);
     match entry.kind.as_str() {
         CONFIGURATION => format!("{job}/configuration"),
-        OPERATOR => cx.here(&format!("audit?job={}", encoded(&entry.job))),
+        OPERATOR => cx.here(&format!("audit?job={}", encoded(name))),
         kind if FAILURES.contains(&kind) => {
             let until = entry.at.checked_add(jiff::SignedDuration::from_millis(1));
             let until = until.unwrap_or(entry.at).to_string();
