@@ -227,11 +227,20 @@ mod tests {
             ("an operator disables the server", scene().server(9, "DISABLED")),
             ("an operator changes the configuration", scene().configure(|c| c.disabled = true)),
             ("another instance is elected", scene().led_by(2)),
-            ("another change is audited", scene().marked(&NodeKind::Audit)),
+            ("the first change is audited", scene().marked(&NodeKind::Audit)),
         ];
         for (case, changed) in rows {
             assert!(!changed.would_commit(&plan), "{case}: {plan}");
         }
+    }
+
+    /// The entry of the other change would be lost.
+    #[test]
+    fn expiry_conflicts_when_another_change_is_audited() {
+        let audited = || idle("").commit_once(Duty::Cleanup).server(8, "").passes(TTL);
+        let plan = audited().plan(Duty::Cleanup).unwrap();
+        assert!(audited().would_commit(&plan), "{plan}");
+        assert!(!audited().marked(&NodeKind::Audit).would_commit(&plan), "{plan}");
     }
 
     #[test]

@@ -613,7 +613,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an operator action vanishes from the audit",
         watcher: ByStory(test_in(
             "src/duty/expiry.rs",
-            "duty::expiry::tests::expiry_conflicts_when_server_comes_back",
+            "duty::expiry::tests::expiry_conflicts_when_another_change_is_audited",
         )),
     },
     Row {
