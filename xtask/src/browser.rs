@@ -23,8 +23,6 @@ const TESTS: &str = "crates/job-console/browser";
 /// End of the names of files with tests.
 const ENDING: &str = ".test.mjs";
 const TEST_OF_OUTAGES: &str = "outage.test.mjs";
-/// Programs that the tests start.
-pub(crate) const PROGRAMS: &str = "--bin ejob --bin zookeeper-fixture";
 /// Folder of the pictures in the documents.
 const PICTURES: &str = "docs/images/console";
 
@@ -43,13 +41,13 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Error> {
     let files: Vec<PathBuf> =
         arguments.iter().map(|name| test_file(name)).collect::<Result<_, _>>()?;
     let mut steps = Steps::begin();
-    let node = build_and_prepare(&mut steps)?;
-    run(&mut steps, &node, &files)?;
+    run(&mut steps, &files)?;
     steps.end("cargo xtask browser")
 }
 
-/// Runs the tests of these files, or of all.
-pub(crate) fn run(steps: &mut Steps, node: &Node, files: &[PathBuf]) -> Result<(), Error> {
+/// Installs missing programs, builds `ejob`, and runs the tests of these files, or of all.
+pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
+    let node = prepare(steps)?;
     let all = if files.is_empty() { test_files()? } else { files.to_vec() };
     // Its deadlines are those of a person who looks at the page, so that nothing runs beside it.
     let (alone, others): (Vec<_>, Vec<_>) =
@@ -120,14 +118,14 @@ fn binary(steps: &mut Steps, name: &'static str, features: &str) -> Result<PathB
 
 fn make_pictures() -> Result<(), Error> {
     let mut steps = Steps::begin();
-    let mut node = build_and_prepare(&mut steps)?.command();
+    let mut node = prepare(&mut steps)?.command();
     node.arg("screenshots.mjs").arg(workspace().join(PICTURES));
     steps.command("pictures", &mut node)?;
     steps.end("cargo xtask browser")
 }
 
 /// Node in a copy of the tests, with the variables that they need.
-pub(crate) struct Node {
+struct Node {
     folder: PathBuf,
     variables: Vec<(&'static str, OsString)>,
 }
@@ -141,14 +139,11 @@ impl Node {
     }
 }
 
-fn build_and_prepare(steps: &mut Steps) -> Result<Node, Error> {
-    let programs = steps.step("build", || Programs::build_as_tested(PROGRAMS))?;
-    prepare(steps, &programs)
-}
-
-/// Installs missing programs, and returns Node in a copy of the tests, with a browser and `ejob`.
-pub(crate) fn prepare(steps: &mut Steps, programs: &Programs) -> Result<Node, Error> {
+/// Returns Node in a copy of the tests, with a browser and a built `ejob`.
+fn prepare(steps: &mut Steps) -> Result<Node, Error> {
     steps.step("ZooKeeper", zookeeper::ensure)?;
+    let build = || Programs::build_as_tested("--bin ejob --bin zookeeper-fixture");
+    let programs = steps.step("build", build)?;
     let mut node = in_copy_of_tests(steps)?;
     let zookeeper = programs.path("zookeeper-fixture")?;
     node.variables.extend([

@@ -2,45 +2,35 @@
 //! other servers than ZooKeeper.
 
 use crate::background::Background;
-use crate::program::Programs;
-use crate::steps::{Steps, cargo, niced};
-use crate::{Error, browser, interop, monitoring, servers};
+use crate::steps::Steps;
+use crate::{Error, browser, interop, lint, monitoring, servers};
 
 /// Runs `cargo xtask lint`, and the tests on PostgreSQL, MariaDB and etcd, with Prometheus, and in
 /// a browser. With `--interop` also runs the checks with Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
-    let with_java = match arguments {
-        [] => false,
-        [only] if only == "--interop" => true,
+    let mut steps = Steps::begin();
+    let suite = match arguments {
+        [] => None,
+        [only] if only == "--interop" => {
+            // The suite mostly waits for fires, and the lints run at a lower priority. Fires come
+            // each second under any load, so that a failing check is run again. The table at the
+            // end counts the tries.
+            let mut suite = interop::prepare(&mut steps)?;
+            suite.args(["--parts", "2", "--tries", "2"]);
+            Some(Background::start("checks with Java", suite)?)
+        }
         _ => {
             let found = arguments.join(" ");
             return Err(Error::Usage(format!("`ci` takes `--interop`, not `{found}`")));
         }
     };
-    let mut steps = Steps::begin();
-    // Cargo runs once at a time, so that all programs of the tests are built before the lints.
-    let names =
-        [servers::PROGRAMS, monitoring::PROGRAMS, browser::PROGRAMS, interop::PROGRAMS].join(" ");
-    let programs = steps.step("build of programs", || Programs::build_as_tested(&names))?;
-    let tests = servers::build(&mut steps)?;
-    let node = browser::prepare(&mut steps, &programs)?;
-    let java = with_java.then(|| interop::prepare(&mut steps, &programs)).transpose()?;
-    // The tests mostly wait, and the lints have a lower priority.
-    let lint = niced(&cargo("run --quiet --package xtask -- lint"));
-    let lints = Background::start("lints and documents", lint)?;
-    let tested = (|| {
-        if let Some(mut java) = java {
-            // Fires come each second under any load, so that a failing check is run again. The
-            // table at the end counts the tries.
-            java.args(["--parts", "2", "--tries", "2"]);
-            steps.command("checks with Java", &mut java)?;
-        }
-        servers::test(&mut steps, &tests)?;
-        monitoring::run(&mut steps, &programs)?;
-        browser::run(&mut steps, &node, &[])
-    })();
-    // Also after a failed test: cargo would outlive a killed command, and its report is of use.
-    let linted = steps.join(lints);
-    tested.and(linted)?;
+    lint::run_steps(&mut steps)?;
+    if let Some(suite) = suite {
+        steps.join(suite)?;
+    }
+    // Not beside the suite with Java, which waits for fires.
+    servers::test(&mut steps)?;
+    monitoring::run(&mut steps)?;
+    browser::run(&mut steps, &[])?;
     steps.end("cargo xtask ci")
 }

@@ -16,9 +16,6 @@ struct Need {
     java: Option<&'static str>,
 }
 
-/// The suite, and the worker that it starts.
-pub(crate) const PROGRAMS: &str = "--bin ejob-interop --bin ejob-interop-worker";
-
 /// The oldest Java version for the workers.
 const JAVA: u32 = 17;
 
@@ -69,19 +66,19 @@ fn major_version(text: &str, before: &str) -> Option<u32> {
 /// Builds and runs the suite with its own arguments.
 pub(crate) fn run_suite(arguments: &[String]) -> Result<(), Error> {
     let mut steps = Steps::begin();
-    let programs = steps.step("build", || Programs::build_as_tested(PROGRAMS))?;
-    let mut suite = prepare(&mut steps, &programs)?;
+    let mut suite = prepare(&mut steps)?;
     steps.command("checks", suite.args(arguments))?;
     steps.end("cargo xtask interop")
 }
 
-/// Builds the Java workers, and returns a command that runs the suite without cargo.
+/// Builds the workers of both languages, and returns a command that runs the suite without cargo.
 ///
 /// Maven reads earlier downloads from its own folder, without access to the network.
-pub(crate) fn prepare(steps: &mut Steps, programs: &Programs) -> Result<Command, Error> {
+pub(crate) fn prepare(steps: &mut Steps) -> Result<Command, Error> {
     steps.step("ZooKeeper", zookeeper::ensure)?;
     java_workers(steps)?;
-    let mut suite = programs.command("ejob-interop")?;
+    let built = Programs::build_as_tested("--bin ejob-interop --bin ejob-interop-worker")?;
+    let mut suite = built.command("ejob-interop")?;
     suite.arg("--java-folder").arg(workspace().join("target").join("interop"));
     suite.current_dir(workspace());
     Ok(suite)

@@ -3,24 +3,30 @@
 
 use std::process::Command;
 
-use crate::steps::{Steps, cargo, run as run_command, stdout};
+use crate::steps::{Steps, cargo, niced, run as run_command, stdout};
 use crate::{Error, dependencies, deploy, package, site, tidy, workspace};
 
-/// Runs all checks, the short ones first.
+/// Runs all checks.
 pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::begin();
+    run_steps(&mut steps)?;
+    steps.end("cargo xtask lint")
+}
+
+/// Runs all checks, those without a build first. Long builds have a lower priority, because tests
+/// with Java may run beside them.
+pub(crate) fn run_steps(steps: &mut Steps) -> Result<(), Error> {
     let lints = "clippy --workspace --all-targets --all-features -- -D warnings";
     steps.step("declared Rust version", check_rust_version)?;
     steps.command("formatting", &mut cargo("fmt --all --check"))?;
     steps.step("tidy", || tidy::check(&[]))?;
-    dependencies::run_steps(&mut steps)?;
-    package::pack(&mut steps)?;
-    steps.command("lints", &mut cargo(lints))?;
+    dependencies::run_steps(steps)?;
+    package::pack(steps)?;
+    steps.command("lints", &mut niced(&cargo(lints)))?;
     // With those of the other packages, features that its manifest lacks would be enabled, too.
-    steps.command("ejob without optional features", &mut cargo("check -p cli"))?;
-    deploy::run(&mut steps)?;
-    site::run(&mut steps)?;
-    steps.end("cargo xtask lint")
+    steps.command("ejob without optional features", &mut niced(&cargo("check -p cli")))?;
+    deploy::run(steps)?;
+    site::run(steps)
 }
 
 /// Checks that the version of Rust in the manifest is enough.

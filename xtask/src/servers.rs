@@ -23,21 +23,20 @@ const OTHERS: [(&str, &[&str]); 3] = [
 ];
 
 /// The program that the tests of `registry` start.
-pub(crate) const PROGRAMS: &str = "--example any_registry";
-
-/// Finds or installs the servers, and builds the tests.
-pub(crate) fn build(steps: &mut Steps) -> Result<Programs, Error> {
-    steps.step("PostgreSQL", postgres::ensure)?;
-    steps.step("MariaDB", mariadb::ensure)?;
-    steps.step("etcd", etcd::ensure)?;
-    // The selection of `cargo xtask test`, so that its dependencies are used again: cargo chooses
-    // their features for all selected packages together.
-    steps.step("build of tests on servers", || Programs::build(&format!("{TESTS} --no-run")))
-}
+const PROGRAM: &str = "any_registry";
 
 /// Runs the tests of the registries on PostgreSQL and etcd, and of the history on PostgreSQL and
 /// MariaDB.
-pub(crate) fn test(steps: &mut Steps, built: &Programs) -> Result<(), Error> {
+pub(crate) fn test(steps: &mut Steps) -> Result<(), Error> {
+    steps.step("PostgreSQL", postgres::ensure)?;
+    steps.step("MariaDB", mariadb::ensure)?;
+    steps.step("etcd", etcd::ensure)?;
+    let program = || Programs::build_as_tested(&format!("--example {PROGRAM}")).map(drop);
+    steps.step("build of the program of the README", program)?;
+    // The selection of `cargo xtask test`, so that its dependencies are used again: cargo chooses
+    // their features for all selected packages together.
+    let build = || Programs::build(&format!("{TESTS} --no-run"));
+    let built = steps.step("build of tests on servers", build)?;
     let own = PACKAGES.map(|package| (package, &[][..]));
     for (package, arguments) in own.into_iter().chain(OTHERS) {
         steps.step(&format!("{package} on servers"), || {

@@ -18,10 +18,8 @@ use crate::{Error, workspace};
 
 const DOCKERFILE: &str = "docs/deploy/container/Dockerfile";
 /// Arguments of cargo for the static program, as in `docs/how-to/run-in-docker.md`, but without
-/// `--release`: an optimized build would take minutes longer, and is linked in the same way. The
-/// folder is its own, because tests may run `target/debug/ejob` at the same time.
-const STATIC: &str = "rustc -p cli --bin ejob --all-features --target-dir target/static -- \
-                      -C target-feature=+crt-static";
+/// `--release`: an optimized build would take minutes longer, and is linked in the same way.
+const STATIC: &str = "rustc -p cli --bin ejob --all-features -- -C target-feature=+crt-static";
 /// Certificates of the authorities that Debian trusts.
 const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// Programs and files that the check needs, with their Debian packages.

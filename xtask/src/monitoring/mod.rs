@@ -13,20 +13,16 @@ use crate::steps::Steps;
 use files::Files;
 use tools::Tools;
 
-/// The program that Prometheus scrapes.
-pub(crate) const PROGRAMS: &str = "--bin ejob";
-
 /// Tests the rules and the metrics.
 pub(crate) fn test() -> Result<(), Error> {
     let mut steps = Steps::begin();
-    let programs = steps.step("build", || Programs::build_as_tested(PROGRAMS))?;
-    run(&mut steps, &programs)?;
+    run(&mut steps)?;
     steps.end("cargo xtask monitoring")
 }
 
 /// Installs Prometheus if it is missing, runs the tests of the alert rules, and lets Prometheus
 /// scrape a real watcher of a job that becomes late.
-pub(crate) fn run(steps: &mut Steps, programs: &Programs) -> Result<(), Error> {
+pub(crate) fn run(steps: &mut Steps) -> Result<(), Error> {
     let tools = steps.step("Prometheus", Tools::ensure)?;
     let files = Files::read()?;
     let promtool = |arguments: [&str; 2]| {
@@ -37,6 +33,7 @@ pub(crate) fn run(steps: &mut Steps, programs: &Programs) -> Result<(), Error> {
     steps.command("settings", promtool(["check", "config"]).arg(files::SETTINGS))?;
     steps.command("alert rules", promtool(["check", "rules"]).arg(files::RULES))?;
     steps.command("tests of the alert rules", promtool(["test", "rules"]).arg(files::TESTS))?;
+    let programs = steps.step("build", || Programs::build_as_tested("--bin ejob"))?;
     let ejob = programs.path("ejob")?;
     steps.step("metrics in Prometheus", || live::check(&tools, &files, ejob))
 }
