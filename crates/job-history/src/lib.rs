@@ -27,7 +27,7 @@ pub use options::HistoryOptions;
 pub use query::{
     AuditCursor, AuditPage, AuditQuery, CompletedRun, DropRecord, EventCursor, EventPage,
     EventQuery, EventRecord, FireCursor, FirePage, FireQuery, FireRecord, InvalidCursor,
-    OutcomeCount, OutputCursor, OutputPage, OutputQuery, OutputRecord, StoredAudit,
+    OutcomeCount, OutputCursor, OutputPage, OutputQuery, OutputRecord, StoredAudit, all_changes,
 };
 pub use queue::HistorySubscriber;
 pub use store::JavaFailures;

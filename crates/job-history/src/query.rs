@@ -1,5 +1,6 @@
 //! Queries of a history, and their results.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -500,6 +501,19 @@ pub struct StoredAudit {
     pub subject: AuditSubject,
     /// The change.
     pub record: AuditRecord,
+}
+
+/// Returns the audited changes of a registry, and then those of a history that the registry no
+/// longer has. A change has the same subject and the same id in both.
+pub fn all_changes<'a>(
+    registered: impl Iterator<Item = (AuditSubject, &'a AuditRecord)>,
+    stored: &'a [StoredAudit],
+) -> impl Iterator<Item = (AuditSubject, &'a AuditRecord)> {
+    let mut seen = BTreeSet::new();
+    let stored = stored.iter().map(|found| (found.subject.clone(), &found.record));
+    registered
+        .chain(stored)
+        .filter(move |(subject, record)| seen.insert((subject.clone(), record.id.as_str())))
 }
 
 /// End of a page of audited changes. Its text can be parsed again, such as for an address.

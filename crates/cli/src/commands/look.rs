@@ -1,12 +1,10 @@
 //! `job`, `next`, `audit`, `dump`: details of one job.
 
-use std::collections::BTreeSet;
-
 use clap::Args;
 use coordination::{AuditRecord, AuditSubject, GroupName, JobConfig, JobName};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use job_history::{AuditQuery, History, HistoryOptions, StoredAudit};
+use job_history::{AuditQuery, History, HistoryOptions, StoredAudit, all_changes};
 use operations::{
     Exclusion, GroupSnapshot, ItemBrief, ItemState, JobSnapshot, LiveNamespace, Namespace,
     Operations, audited_changes,
@@ -341,13 +339,8 @@ impl AuditArguments {
         let operations = cx.operations().await?;
         let (namespace, groups) = self.registered(&operations, !stored.is_empty()).await?;
         let registered = audited_changes(&namespace.jobs, &groups);
-        let stored = stored.iter().map(|found| (found.subject.clone(), &found.record));
-        // Those of the registry come first: the same change of the history is then left out.
-        let mut seen = BTreeSet::new();
-        let mut records: Vec<(AuditSubject, &AuditRecord)> = registered
-            .chain(stored)
-            .filter(|(subject, record)| seen.insert((subject.clone(), record.id.as_str())))
-            .collect();
+        let mut records: Vec<(AuditSubject, &AuditRecord)> =
+            all_changes(registered, &stored).collect();
         records.sort_by_key(|(_, record)| record.at_ms);
         let n_left_out = records.len().saturating_sub(self.limit as usize);
         records.drain(..n_left_out);

@@ -28,47 +28,6 @@ pub struct AuditRecord {
     pub what: String,
 }
 
-/// Subject of an audited change.
-///
-/// # Examples
-/// ```
-/// use coordination::{AuditSubject, GroupName, JobName};
-///
-/// let job = AuditSubject::from(&JobName::new("report")?);
-/// let group = AuditSubject::from(&GroupName::new("database")?);
-/// assert_eq!([job.to_string(), group.to_string()], ["report", "group database"]);
-/// # Ok::<(), coordination::InvalidName>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AuditSubject {
-    /// A job, which may be removed since.
-    Job(JobName),
-    /// A group of jobs.
-    Group(GroupName),
-}
-
-impl From<&JobName> for AuditSubject {
-    fn from(name: &JobName) -> Self {
-        Self::Job(name.clone())
-    }
-}
-
-impl From<&GroupName> for AuditSubject {
-    fn from(name: &GroupName) -> Self {
-        Self::Group(name.clone())
-    }
-}
-
-impl fmt::Display for AuditSubject {
-    /// Writes the name of a job alone, and that of a group after `group`, as reports do.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Job(name) => write!(f, "{name}"),
-            Self::Group(name) => write!(f, "group {name}"),
-        }
-    }
-}
-
 impl AuditRecord {
     /// Maximum length of each text of a record, in bytes.
     pub const MAX_TEXT_BYTES: usize = 512;
@@ -120,6 +79,47 @@ impl AuditRecord {
             shown.push_str(Self::CUT);
         }
         shown
+    }
+}
+
+/// Subject of an audited change.
+///
+/// # Examples
+/// ```
+/// use coordination::{AuditSubject, GroupName, JobName};
+///
+/// let job = AuditSubject::from(&JobName::new("report")?);
+/// let group = AuditSubject::from(&GroupName::new("database")?);
+/// assert_eq!([job.to_string(), group.to_string()], ["report", "group database"]);
+/// # Ok::<(), coordination::InvalidName>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AuditSubject {
+    /// A job, which may be removed since.
+    Job(JobName),
+    /// A group of jobs.
+    Group(GroupName),
+}
+
+impl From<&JobName> for AuditSubject {
+    fn from(name: &JobName) -> Self {
+        Self::Job(name.clone())
+    }
+}
+
+impl From<&GroupName> for AuditSubject {
+    fn from(name: &GroupName) -> Self {
+        Self::Group(name.clone())
+    }
+}
+
+impl fmt::Display for AuditSubject {
+    /// Writes the name of a job alone, and that of a group after `group`, as reports do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Job(name) => write!(f, "{name}"),
+            Self::Group(name) => write!(f, "group {name}"),
+        }
     }
 }
 

@@ -1,10 +1,9 @@
 //! Audit: who changed what, when and why, the latest first.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use coordination::{AuditRecord, AuditSubject};
-use job_history::StoredAudit;
+use job_history::{StoredAudit, all_changes};
 use maud::{Markup, html};
 use operations::audited_changes;
 
@@ -34,14 +33,9 @@ pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Body {
     let groups = cx.source.map(|namespace| namespace.live.groups()).unwrap_or_default();
     let registered = audited_changes(jobs.configured(), groups.iter().map(|group| &**group));
     let stored: &[StoredAudit] = if let Past::Audited(stored) = past { stored } else { &[] };
-    let of_history = stored.iter().map(|found| (found.subject.clone(), &found.record));
-    // Those of the registry come first: the same change of the history is then left out.
-    let mut seen = BTreeSet::new();
-    let mut records: Vec<(AuditSubject, &AuditRecord)> = registered
-        .chain(of_history)
+    let mut records: Vec<(AuditSubject, &AuditRecord)> = all_changes(registered, stored)
         .filter(|(subject, _)| is_wanted(subject))
         .filter(|(_, record)| who.is_none_or(|who| record.who == who))
-        .filter(|(subject, record)| seen.insert((subject.clone(), record.id.as_str())))
         .collect();
     records.sort_by(|(a, first), (b, second)| {
         (Reverse(first.at_ms), a).cmp(&(Reverse(second.at_ms), b))

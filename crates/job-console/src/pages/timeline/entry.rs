@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use coordination::{AuditRecord, FormerConfigs, GroupName};
+use coordination::{AuditRecord, AuditSubject, FormerConfigs, GroupName};
 use jiff::Timestamp;
 use job_history::{EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord, History};
-use operations::{GroupSnapshot, JobSnapshot};
+use operations::{GroupSnapshot, JobSnapshot, audited_changes};
 
 use super::Filter;
 use crate::pages::history::Dropped;
@@ -74,6 +74,15 @@ pub(crate) const EVENTS: [EventKind; 24] = [
 pub(super) enum Subject {
     Job(String),
     Group(GroupName),
+}
+
+impl From<AuditSubject> for Subject {
+    fn from(subject: AuditSubject) -> Self {
+        match subject {
+            AuditSubject::Job(name) => Self::Job(name.to_string()),
+            AuditSubject::Group(name) => Self::Group(name),
+        }
+    }
 }
 
 /// One line of the timeline.
@@ -200,16 +209,13 @@ pub(super) fn of_registry<'a>(
         filter.job.is_none() || jobs.iter().any(|job| job.group() == Some(group.view().name()))
     };
     let mut found = Vec::new();
-    for group in groups.filter(has_wanted_job).filter(|_| filter.accepts(OPERATOR)) {
-        let name = Subject::Group(group.view().name().clone());
-        found.extend(group.audit().filter_map(|record| of_audit(&name, record)));
+    if filter.accepts(OPERATOR) {
+        let changes = audited_changes(jobs.iter().copied(), groups.filter(has_wanted_job));
+        found.extend(changes.filter_map(|(subject, record)| of_audit(&subject.into(), record)));
     }
-    for job in jobs {
-        let name = &Subject::Job(job.job().to_string());
-        if filter.accepts(OPERATOR) {
-            found.extend(job.audit().filter_map(|record| of_audit(name, record)));
-        }
-        if filter.accepts(CONFIGURATION) {
+    if filter.accepts(CONFIGURATION) {
+        for job in jobs {
+            let name = &Subject::Job(job.job().to_string());
             // The page of the doctor reports a log that cannot be read.
             let former = job.former_configs().into_iter().flat_map(FormerConfigs::iter);
             let entry = |at_ms, who: &str, why: &str| change(name, CONFIGURATION, at_ms, who, why);

@@ -221,6 +221,7 @@ fn text(cx: &Cx<'_>, entry: &Entry) -> Markup {
     let lang = cx.lang();
     if let Some((act, targets)) = &entry.change {
         let (act, targets) = (lang.audited_act(act), lang.audited_targets(targets));
+        // The target of a change of a group is the group.
         let has_targets = matches!(entry.subject, Subject::Job(_));
         return html! {
             (act) @if has_targets { " " (targets) } (lang.colon()) (entry.text)
