@@ -133,8 +133,8 @@ impl TestedRegistry {
         }
     }
 
-    /// Returns the way to find deletions that a feed has not shown. The feeds of a file have no
-    /// gaps.
+    /// Returns the way to find deletions that a feed has not shown. ZooKeeper has a log of its own,
+    /// which no feed reads.
     pub(super) fn deletions(&self) -> Option<Arc<dyn Deletions>> {
         match self {
             Self::Zookeeper(_) => None,
