@@ -237,7 +237,8 @@ mod tests {
     /// The entry of the other change would be lost.
     #[test]
     fn expiry_conflicts_when_another_change_is_audited() {
-        let audited = || idle("").commit_once(Duty::Cleanup).server(8, "").passes(TTL);
+        // The first look after its creation sees the server; it expires at the second.
+        let audited = || idle("").commit_once(Duty::Cleanup).server(8, "").passes(TTL).passes(TTL);
         let plan = audited().plan(Duty::Cleanup).unwrap();
         assert!(audited().would_commit(&plan), "{plan}");
         assert!(!audited().marked(&NodeKind::Audit).would_commit(&plan), "{plan}");
