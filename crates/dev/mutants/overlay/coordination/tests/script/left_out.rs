@@ -1,7 +1,8 @@
 //! Runs the stories with their mutants: each story that the table of mutants names must fail.
 //!
-//! The test runs again alone, in a process with the mutant active. Every test program includes this
-//! module and runs the stories of its own file.
+//! The test runs again alone, in a process with the mutant active, and in one without mutants, in
+//! which it must pass: a test that always fails would notice nothing. Every test program includes
+//! this module and runs the stories of its own file.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -57,7 +58,8 @@ fn run_story(row: &Row) -> Option<StoryResult> {
     }
     let mutant = row.mutant;
     let left_out = spare.map_or(format!("{mutant:?}"), |spare| format!("{mutant:?},{spare:?}"));
-    Some(StoryResult { mutant, story, fails: fails(story, &left_out) })
+    assert!(!fails(story, None), "{story} fails without mutants, too: it is no test of {mutant:?}");
+    Some(StoryResult { mutant, story, fails: fails(story, Some(&left_out)) })
 }
 
 /// Returns true if the story is a test of this program. Test programs have the names of their
@@ -69,14 +71,19 @@ fn is_here(story: Story) -> bool {
     }
 }
 
-fn fails(story: Story, left_out: &str) -> bool {
+/// Runs the story in a process of its own, with the named mutants or without mutants.
+fn fails(story: Story, left_out: Option<&str>) -> bool {
     let program = env::current_exe().expect("a test knows its program");
     let mut command = Command::new(program);
-    command.args(["--exact", story.test, "--test-threads", "1"]).env(SELECTED_BY, left_out);
+    command.args(["--exact", story.test, "--test-threads", "1"]);
+    match left_out {
+        Some(names) => command.env(SELECTED_BY, names),
+        None => command.env_remove(SELECTED_BY),
+    };
     let output = command.output().expect("the program runs");
     let text = String::from_utf8_lossy(&output.stdout);
     let (failed, passed) =
         (text.contains("0 passed; 1 failed"), text.contains("1 passed; 0 failed"));
-    assert!(failed != passed, "{story} with {left_out}: {}\n{text}", output.status);
+    assert!(failed != passed, "{story} with {left_out:?}: {}\n{text}", output.status);
     failed
 }
