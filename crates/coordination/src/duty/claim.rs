@@ -24,7 +24,7 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let follows = cx.next_of(due);
     let next = |own: &OwnItem<'_>| {
         let ledger = &*own.ledger;
-        if ledger.has_settled(due.at) || waits_for_next(config, due, ledger) {
+        if waits_for_next(config, due, ledger) {
             return None;
         }
         // The record notes the skipped fire, so that it does not become a gap.

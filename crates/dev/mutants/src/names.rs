@@ -709,8 +709,6 @@ mutants! {
     LastFireForgotten,
     /// The last fire of a schedule is made due although its jitter still delays it.
     LastFireBeforeItsDelay,
-    /// A due fire is claimed again although the record has settled it.
-    SettledFireWanted,
     /// The last fire of a schedule is made due however old it is.
     LastFireBeyondWindow,
     /// A run writes its progress although the record does not show it.

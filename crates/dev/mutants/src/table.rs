@@ -2816,16 +2816,6 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
-        mutant: M::SettledFireWanted,
-        properties: &["S1a"],
-        story: "an instance that joins runs the last fire again",
-        watcher: SpareStory(
-            M::FireClaimedAgain,
-            test_in("tests/ended_schedules.rs", "joining_instance_runs_missed_last_fire_once"),
-            "the record itself refuses a fire that it has settled",
-        ),
-    },
-    Row {
         mutant: M::LastFireBeyondWindow,
         properties: &["S3"],
         story: "a single time of last year runs when an instance joins",

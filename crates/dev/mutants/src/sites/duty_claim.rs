@@ -4,13 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        if ledger.has_settled(due.at) || waits_for_next(config, due, ledger) {
-"#,
-        to: r#"        let has_settled = ledger.has_settled(due.at) && !mutant::is(Mutant::SettledFireWanted);
-        if has_settled || waits_for_next(config, due, ledger) {
-"#,
-    },
-    Site {
         from: r#"            let is_noted = config.misfire && own.ledger.misfire.is_some();
 "#,
         to: r#"            let is_noted = config.misfire
