@@ -1,21 +1,14 @@
 //! Scenario tests of backfills.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{
     Backfill, BackfillCancel, BackfillLog, Duty, FireTime, JobConfig, JobEvent, JobName, Layout,
     OperatorStep, Outcome, RunSource, UnknownFields,
 };
 use reg_center::Version;
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const A_WHILE: Duration = Duration::from_secs(2);

@@ -1,17 +1,9 @@
 //! Scenario tests of requests to cancel a run.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{Event, FencingToken, JobEvent, Ledger, LedgerState, Outcome, RunSource};
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const A_WHILE: Duration = Duration::from_secs(2);

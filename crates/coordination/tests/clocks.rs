@@ -1,23 +1,15 @@
 //! Scenario tests of an instance with a wrong wall clock: it misses fires, and its clock affects no
 //! other instance.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{
     ClockDifference, Duty, Event, FireTime, Gap, JobConfig, JobEvent, Layout, MaxTimeDiff,
     MissReason, OperatorStep,
 };
 use reg_center::Version;
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

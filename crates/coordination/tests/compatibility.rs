@@ -1,16 +1,9 @@
 //! Scenario tests of records that an earlier or a later version of this project wrote.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{FireTime, JobEvent, LedgerState, RunKind, RunSource};
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

@@ -1,17 +1,9 @@
 //! Scenario tests of damage: overwritten nodes, and sessions that share an instance id.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{FencingToken, JobEvent, RunSource};
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

@@ -1,20 +1,12 @@
 //! Scenario tests of the dialect of ElasticJob 3.x: the data of its nodes, and its special rules.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{
     ConfigState, Dialect, Duty, Event, FireTime, JavaSettings, JobConfig, JobEvent, Layout,
     RunSource, ServerIp, ServerState,
 };
-use script::{Cluster, job_of};
 
 const FIRST: usize = 0;
 const SECOND: usize = 1;
@@ -241,7 +233,7 @@ fn interrupted_java_run_of_3_x_is_taken_over() {
 
 /// Returns a job with two items, led by a Rust instance, in which a Java instance owns one item and
 /// runs it for the returned fire.
-fn with_java_run(config: JobConfig) -> (Cluster, script::JavaPeer, FireTime) {
+fn with_java_run(config: JobConfig) -> (Cluster, crate::script::JavaPeer, FireTime) {
     let mut cluster = Cluster::settled_with(1, &config, |c, _| c.speaking(Dialect::V3));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);

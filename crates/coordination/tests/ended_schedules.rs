@@ -1,18 +1,11 @@
 //! Scenario tests of a schedule that has ended: its last fire met no instance, and no later fire
 //! would find it.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{CatchUp, Coordinator, Event, FireTime, JobConfig, RunSource};
-use script::{Cluster, job_of};
 
 const FIRST: usize = 0;
 const SECOND: usize = 1;

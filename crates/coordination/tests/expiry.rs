@@ -1,15 +1,11 @@
 //! Scenario tests of servers that expire: instances come and go in virtual time, and crash,
 //! register or are deposed while a server expires.
 
-#![expect(clippy::unwrap_used, reason = "the scripted cluster is test code outside of tests")]
-
-mod script;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::script::{Cluster, Commit, job_of};
 use coordination::{Duty, Event, JobConfig, ServerTtl};
-use script::{Cluster, Commit, job_of};
 
 const FIRST: usize = 0;
 const SECOND: usize = 1;

@@ -1,17 +1,10 @@
 //! Scenario tests of jobs with a fixed delay: the next fire comes the delay after the last one has
 //! ended on all items, whichever instances live.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{CatchUp, Duty, Event, FireTime, JobConfig};
-use script::{Cluster, job_of};
 
 const FIRST: usize = 0;
 const SECOND: usize = 1;
@@ -100,7 +93,7 @@ fn next_leader_records_end_that_lost_leader_did_not() {
 }
 
 /// Returns the leader's commit that records the end of the only fire.
-fn held_end(cluster: &mut Cluster) -> script::Commit {
+fn held_end(cluster: &mut Cluster) -> crate::script::Commit {
     until_next(cluster);
     cluster.end_all_runs();
     while !cluster.has_queued_commit(FIRST, Duty::Once) {

@@ -1,16 +1,9 @@
 //! Scenario tests of large jobs: instances watch their own items, and all items in special cases.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, Delivery, job_of};
 use coordination::{CatchUp, Coordinator, Duty, Event, FireTime, JobConfig, RunSource};
-use script::{Cluster, Delivery, job_of};
 use sharding::ShardingItem;
 
 const ITEMS: u32 = 64;

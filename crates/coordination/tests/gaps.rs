@@ -1,22 +1,14 @@
 //! Scenario tests of fires that no instance ran. Each is reported, even if the instance that found
 //! it is lost.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{
     CatchUp, Coordinator, Event, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger, RunSource,
 };
 use reg_center::Version;
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

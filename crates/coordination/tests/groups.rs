@@ -1,16 +1,9 @@
 //! Scenario tests of groups of jobs: limits that the runs of several jobs share.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{Duty, GroupLimits, GroupName, JobConfig, StartRate, encode_group_limits};
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

@@ -1,21 +1,13 @@
 //! Scenario tests of mixed jobs. Java instances write owners and marks, read no records and claim
 //! nothing.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, JavaPeer, job_of};
 use coordination::{
     Coordinator, Dialect, Duty, Event, FireTime, JavaSettings, JobEvent, MissReason, RunSource,
 };
 use reg_center::Limits;
-use script::{Cluster, JavaPeer, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

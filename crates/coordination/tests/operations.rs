@@ -1,22 +1,14 @@
 //! Scenario tests of operator actions and job options: manual requests, disabled items, paused
 //! servers, catch-up, static sharding, once-per-cluster callbacks and ledger records.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{
     CatchUp, DropReason, Event, FireTime, JobEvent, MissReason, OnceStage, Outcome, RunSource,
     StartItem,
 };
 use reg_center::{Limits, Version};
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

@@ -1,18 +1,11 @@
 //! Scenario tests of jobs with `overlap = cancel`: fires cancel the unfinished runs that they meet.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{
     CancelRequest, FireTime, JobConfig, JobEvent, Ledger, Outcome, Overlap, RunSource,
 };
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const A_WHILE: Duration = Duration::from_secs(2);

@@ -1,20 +1,13 @@
 //! Scenario tests of jobs with `overlap = parallel`: fires run beside unfinished runs of their
 //! item.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, ended, job_of};
 use coordination::{
     Duty, Event, FencingToken, FireTime, JobConfig, JobEvent, Ledger, MissReason, OnceStage,
     Outcome, Overlap, RunSource, Slot, StartItem,
 };
-use script::{Cluster, ended, job_of};
 use sharding::ShardingItem;
 
 const A_WHILE: Duration = Duration::from_secs(2);

@@ -1,19 +1,11 @@
 //! Scenario tests of requests with a parameter. Each run gets the parameter of its own request on
 //! whichever instance it runs, and no run of such a request starts without it.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{DropReason, Event, JobEvent, MissReason, RequestParameter, RunSource};
 use reg_center::Limits;
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

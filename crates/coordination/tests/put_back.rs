@@ -1,22 +1,15 @@
 //! Scenario tests of records that are changed from outside: an operator restores an older record,
 //! or removes it.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{
     Dialect, Event, FencingToken, JavaSettings, LedgerState, RunSource, decode_ledger,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

@@ -1,18 +1,11 @@
 //! Scenario tests of jobs with `overlap = queue`: each fire that meets a run gets a run of its own.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{
     FireTime, JobConfig, JobEvent, Ledger, MissReason, Overlap, RunSource, StartItem,
 };
-use script::{Cluster, job_of};
 use sharding::ShardingItem;
 
 const A_WHILE: Duration = Duration::from_secs(2);

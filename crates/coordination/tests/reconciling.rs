@@ -1,16 +1,9 @@
 //! Changes that the registry has not delivered are found by reads at the reconcile interval.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{Event, JobEvent};
-use script::{Cluster, job_of};
 
 const FIRST: usize = 0;
 const SECOND: usize = 1;

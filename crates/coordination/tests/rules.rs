@@ -1,22 +1,14 @@
 //! Scenario tests of rules that the guarantees alone would not need. Some make a result sooner or
 //! simpler, others back up another rule. Each test fails without its rule.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::script::{Cluster, Delivery, UNKNOWN_OWNER, job_of};
 use coordination::{
     CatchUp, Duty, Event, FencingToken, FireTime, JobEvent, MissReason, OnceStage, Outage, Outcome,
     RunSource, StartItem,
 };
-use script::{Cluster, Delivery, UNKNOWN_OWNER, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

@@ -1,19 +1,11 @@
 //! Scenario tests of a few coordinators on the registry model, step by step. Each one reproduces a
 //! bug that was fixed.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, Delivery, Traffic, job_of};
 use coordination::{Duty, Event, FireRange, FireTime, JobEvent, MissReason, RunSource, StartItem};
 use reg_center::Version;
-use script::{Cluster, Delivery, Traffic, job_of};
 use sharding::{InstanceId, ShardingItem};
 
 const FIRST: usize = 0;

@@ -1,17 +1,10 @@
 //! Scenario tests of stale writes: commits that were planned by a view that is no longer current.
 //! Each guard must reject its own case, whether or not another guard would reject it too.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, Commit, Delivery, job_of};
 use coordination::{Duty, Event, JobConfig};
-use script::{Cluster, Commit, Delivery, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;

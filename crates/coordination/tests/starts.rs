@@ -1,16 +1,9 @@
 //! Scenario tests of jobs with a start rate: the runs that begin in a period on all instances.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "the scripted cluster is test code outside of test functions"
-)]
-
-mod script;
-
 use std::time::Duration;
 
+use crate::script::{Cluster, job_of};
 use coordination::{Duty, JobConfig, StartRate};
-use script::{Cluster, job_of};
 
 const FIRST: usize = 0;
 const SECOND: usize = 1;

@@ -4,8 +4,6 @@
 //! replies wait to be delivered, and the clocks stand still. A test takes single steps where the
 //! order matters, and calls [`Cluster::run_for`] where it does not.
 
-#![allow(dead_code, reason = "every file of stories uses another part of it")]
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

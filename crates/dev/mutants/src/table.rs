@@ -34,7 +34,7 @@ pub enum Watcher {
 pub struct Story {
     /// Path of the file, from the folder of the crate `coordination`: `tests/scripts.rs`.
     pub file: &'static str,
-    /// Name of the test, as the test program lists it.
+    /// Name of the test; of one in `src`, with its module.
     pub test: &'static str,
 }
 

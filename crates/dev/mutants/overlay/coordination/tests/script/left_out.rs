@@ -1,8 +1,8 @@
 //! Runs the stories with their mutants: each story that the table of mutants names must fail.
 //!
 //! The test runs again alone, in a process with the mutant active, and in one without mutants, in
-//! which it must pass: a test that always fails would notice nothing. Every test program includes
-//! this module and runs the stories of its own file.
+//! which it must pass: a test that always fails would notice nothing. The tests of the library and
+//! the program `it` include this module and run their own stories.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -62,20 +62,23 @@ fn run_story(row: &Row) -> Option<StoryResult> {
     Some(StoryResult { mutant, story, fails: fails(story, Some(&left_out)) })
 }
 
-/// Returns true if the story is a test of this program. Test programs have the names of their
-/// files; that of the library has the files of `src`.
+/// Returns true if the story is a test of this program: the library, or `it` with all of `tests`.
 fn is_here(story: Story) -> bool {
-    match env!("CARGO_CRATE_NAME") {
-        "coordination" => story.file.starts_with("src/"),
-        program => story.file == format!("tests/{program}.rs"),
-    }
+    let is_of_library = env!("CARGO_CRATE_NAME") == "coordination";
+    story.file.starts_with(if is_of_library { "src/" } else { "tests/" })
+}
+
+/// Returns the name of the test as its program lists it.
+fn listed_name(story: Story) -> String {
+    let module = story.file.strip_prefix("tests/").and_then(|file| file.strip_suffix(".rs"));
+    module.map_or(story.test.to_owned(), |module| format!("{module}::{}", story.test))
 }
 
 /// Runs the story in a process of its own, with the named mutants or without mutants.
 fn fails(story: Story, left_out: Option<&str>) -> bool {
     let program = env::current_exe().expect("a test knows its program");
     let mut command = Command::new(program);
-    command.args(["--exact", story.test, "--test-threads", "1"]);
+    command.args(["--exact", &listed_name(story), "--test-threads", "1"]);
     match left_out {
         Some(names) => command.env(SELECTED_BY, names),
         None => command.env_remove(SELECTED_BY),

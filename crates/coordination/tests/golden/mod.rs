@@ -2,8 +2,6 @@
 //!
 //! `testdata/README.md` has their origin.
 
-#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
-
 mod json;
 mod nodes;
 mod trees;
