@@ -1,12 +1,13 @@
-//! `cargo xtask ci`: `cargo xtask lint`, and the tests that need a browser, Prometheus, Java, or
-//! other servers than ZooKeeper.
+//! `cargo xtask ci`: `cargo xtask lint`, and the tests and scenarios that need a browser,
+//! Prometheus, Java, or other servers than ZooKeeper.
 
 use crate::background::Background;
 use crate::steps::Steps;
-use crate::{Error, browser, interop, lint, monitoring, servers};
+use crate::{Error, browser, interop, lint, monitoring, servers, verify};
 
-/// Runs `cargo xtask lint`, and the tests on PostgreSQL, MariaDB and etcd, with Prometheus, and in
-/// a browser. With `--interop` also runs the checks with Java.
+/// Runs `cargo xtask lint`, some scenarios on SQLite, PostgreSQL and etcd, and the tests on
+/// PostgreSQL, MariaDB and etcd, with Prometheus, and in a browser. With `--interop` also runs the
+/// checks with Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let mut steps = Steps::begin();
     let suite = match arguments {
@@ -24,9 +25,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
             return Err(Error::Usage(format!("`ci` takes `--interop`, not `{found}`")));
         }
     };
+    let scenarios = verify::start_some(&mut steps)?;
     lint::run_steps(&mut steps)?;
-    if let Some(suite) = suite {
-        steps.join(suite)?;
+    for background in scenarios.into_iter().chain(suite) {
+        steps.join(background)?;
     }
     // Not beside the suite with Java, which waits for fires.
     servers::test(&mut steps)?;

@@ -1,18 +1,19 @@
 //! Tests that need other servers than ZooKeeper.
 
+use crate::background::run_all;
 use crate::program::Programs;
-use crate::steps::{Steps, run};
-use crate::test::TESTS;
+use crate::steps::Steps;
+use crate::test::{TEST_PROGRAMS_AT_ONCE, TESTS};
 use crate::{Error, etcd, mariadb, postgres};
 
-/// Packages whose tests start a server of PostgreSQL, MariaDB or etcd. `cargo xtask test` omits
-/// them.
+/// Packages whose tests start a server of PostgreSQL, MariaDB or etcd, the longest first.
+/// `cargo xtask test` omits them.
 pub(crate) const PACKAGES: [&str; 5] = [
-    "etcd-fixture",
-    "mariadb-fixture",
-    "postgres-fixture",
-    "reg-center-etcd",
     "reg-center-postgres",
+    "reg-center-etcd",
+    "mariadb-fixture",
+    "etcd-fixture",
+    "postgres-fixture",
 ];
 
 /// Tests of other packages that start such a server: the package, and the arguments.
@@ -37,12 +38,13 @@ pub(crate) fn test(steps: &mut Steps) -> Result<(), Error> {
     // their features for all selected packages together.
     let build = || Programs::build(&format!("{TESTS} --no-run"));
     let built = steps.step("build of tests on servers", build)?;
-    let own = PACKAGES.map(|package| (package, &[][..]));
-    for (package, arguments) in own.into_iter().chain(OTHERS) {
-        steps.step(&format!("{package} on servers"), || {
-            let mut tests = built.package_tests(package)?;
-            tests.iter_mut().try_for_each(|test| run(test.args(arguments)))
-        })?;
+    let mut tests = Vec::new();
+    for (package, arguments) in PACKAGES.map(|package| (package, &[][..])).into_iter().chain(OTHERS)
+    {
+        for mut test in built.package_tests(package)? {
+            test.args(arguments);
+            tests.push(test);
+        }
     }
-    Ok(())
+    steps.step("tests on servers", || run_all(tests, TEST_PROGRAMS_AT_ONCE))
 }

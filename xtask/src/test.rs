@@ -19,7 +19,7 @@ const DOC_TESTS: &str = "test --workspace --all-features --doc";
 
 /// Number of test programs that run at the same time. Many of them mostly wait for fires, sessions
 /// and servers.
-const TEST_PROGRAMS_AT_ONCE: usize = 3;
+pub(crate) const TEST_PROGRAMS_AT_ONCE: usize = 3;
 
 /// Test programs that take minutes, the longest first: the package and the target. They start
 /// before the others, so that none of them runs alone at the end.

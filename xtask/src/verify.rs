@@ -1,8 +1,9 @@
 //! `cargo xtask verify`: fault scenarios, on a simulated cluster or with real processes.
 
 use crate::backend::Backend;
+use crate::background::Background;
 use crate::program::Programs;
-use crate::steps::{cargo, run};
+use crate::steps::{Steps, cargo, run};
 use crate::{Error, etcd, postgres, workspace};
 
 /// Tests of the harness on servers that an ordinary test run does not need.
@@ -10,6 +11,25 @@ const HARNESS: &str = "test -p verify --lib --test it -- --ignored";
 
 /// The runner and its workers, which the runner starts from its own folder.
 const PROGRAMS: &str = "--bin ejob-verify --bin ejob-worker";
+
+/// Scenarios that each change runs on the other registries: a worker is killed, a worker is
+/// stopped, and the registry is down.
+const SOME: [&str; 6] = ["--scenario", "F01", "--scenario", "F05", "--scenario", "F17"];
+
+/// Starts some scenarios on each registry but ZooKeeper, on which `cargo xtask test` runs more.
+///
+/// They mostly wait for fires and sessions.
+pub(crate) fn start_some(steps: &mut Steps) -> Result<Vec<Background>, Error> {
+    let programs = steps.step("build of scenarios", || Programs::build_as_tested(PROGRAMS))?;
+    let backends = [Backend::Sqlite, Backend::Postgres, Backend::Etcd];
+    let start = |backend: Backend| {
+        backend.ensure()?;
+        let mut scenarios = programs.command("ejob-verify")?;
+        scenarios.args(["--backend", backend.name()]).args(SOME).current_dir(workspace());
+        Background::start(&format!("scenarios on {}", backend.name()), scenarios)
+    };
+    steps.step("start of scenarios", || backends.into_iter().map(start).collect())
+}
 
 /// Builds and runs the scenarios with the runner's own arguments.
 pub(crate) fn run_scenarios(arguments: &[String]) -> Result<(), Error> {

@@ -1,5 +1,5 @@
-//! All scenario tests, properties and golden tests in one program, because each further program would
-//! have to compile the scripted cluster and link everything.
+//! All integration tests in one program, because each further program would have to compile the
+//! scripted cluster and link everything.
 #![expect(
     clippy::unwrap_used,
     clippy::wildcard_enum_match_arm,
