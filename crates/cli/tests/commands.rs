@@ -827,7 +827,7 @@ async fn with_two_runs(world: &World) -> MemoryCenter {
         ("/slots/ledger/0.1", &run(1_709_208_010_000)),
         (
             "/slots/coordination/progress/0.1",
-            r#"{"v":1,"token":7,"done":3,"total":4,"message":"half","at":1709208011000}"#,
+            r#"{"v":1,"token":7,"done":3,"total":4,"message":"half","at":1709208011000,"succeeded":90,"failed":2}"#,
         ),
     ];
     world.write(&nodes).await;
@@ -852,10 +852,13 @@ async fn runs_of_an_item_in_all_slots_are_listed() {
         shown.lines().any(|line| line.starts_with("0.1") && line.contains("3 of 4")),
         "{shown}"
     );
+    assert_eq!(shown.matches("90 succeeded, 2 failed").count(), 2, "of job and item: {shown}");
     let json = world.ejob(&["job", "slots", "--json"]).await.json();
     let slots: Vec<_> = [0, 1].map(|n| json["items"][n].get("slot").cloned()).into();
     assert_eq!(slots, [None, Some(1.into())], "{json}");
     assert_eq!(json["items"][1]["item"], 0, "{json}");
+    assert_eq!(json["items"][0]["processed"]["failed"], 2, "{json}");
+    assert_eq!(json["job"]["processed"]["succeeded"], 90, "{json}");
     let why = world.ejob(&["why", "slots", "--item", "0"]).await.out;
     assert!(why.contains("2 runs of the item are unfinished, as many as overlap allows"), "{why}");
 }

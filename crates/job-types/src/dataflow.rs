@@ -96,7 +96,8 @@ pub enum Streaming {
 ///
 /// Each run reports its [progress](ShardingContext::progress): the processed records, of the
 /// fetched ones unless it is streaming, and the numbers of fetches and of failed records. It stays
-/// in the registry until the next run of the item. A job without monitoring has none.
+/// in the registry until the next run of the item. The numbers of processed and failed records of
+/// all runs stay [longer](ShardingContext::count_processed). A job without monitoring has none.
 ///
 /// # Examples
 /// ```
@@ -157,15 +158,19 @@ struct FlowRun<'a> {
 impl FlowRun<'_> {
     /// Changes the numbers and reports them.
     fn count(&self, change: impl FnOnce(&mut Counts)) {
-        let Counts { n_fetches, n_fetched, n_processed, n_failed } = {
+        let (before, after) = {
             let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = *counts;
             change(&mut counts);
-            *counts
+            (before, *counts)
         };
+        let Counts { n_fetches, n_fetched, n_processed, n_failed } = after;
         let message = format!("{n_fetched} fetched in {n_fetches} fetches, {n_failed} failed");
         let total = (!self.streams).then_some(n_fetched);
         // Without monitoring the registry cannot distinguish the runs, and has no progress.
         let _ = self.context.progress(n_processed, total, &message);
+        let (succeeded, failed) = (n_processed - before.n_processed, n_failed - before.n_failed);
+        let _ = self.context.count_processed(succeeded, failed);
     }
 }
 

@@ -292,14 +292,17 @@ async fn cancelled_run_begins_no_more_batches_and_is_interrupted() {
 }
 
 #[tokio::test]
-async fn progress_of_a_run_replaces_that_of_the_previous_run() {
-    let flow = Flow::of(&[&[1, 2], &[3]]);
+async fn progress_of_a_run_replaces_that_of_the_previous_run_and_counts_add_up() {
+    let flow = Flow::of(&[&[1, 2], &[3, BAD], &[4]]);
     let stage = Stage::new();
-    let job = DataflowJob::new(flow);
+    let job = DataflowJob::new(flow).batch_size(many(1));
     let handle = stage.join(stage.scheduler.schedule(one_item(), job)).await;
-    for (token, n_fetched) in [(1, 2), (2, 1)] {
-        assert_eq!(run_once(&handle).await, Outcome::Succeeded);
+    let rows =
+        [(Outcome::Succeeded, 2, 2, 0), (Outcome::Failed, 2, 3, 1), (Outcome::Succeeded, 1, 4, 1)];
+    for (token, (outcome, n_fetched, succeeded, failed)) in (1..).zip(rows) {
+        assert_eq!(run_once(&handle).await, outcome);
         let stored = stage.progress().await.unwrap();
         assert_eq!((stored.token.0, counts(Some(&stored))[1]), (token, n_fetched));
+        assert_eq!((stored.counts.succeeded, stored.counts.failed), (succeeded, failed));
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use coordination::{
-    FencingToken, FireRange, FireTime, JobConfig, JobName, Layout, NodeKind, Progress,
-    RequestParameter, RunSource, RunWriter, StartItem, push_java_json, task_id,
+    FencingToken, FireRange, FireTime, JobConfig, JobName, Layout, NodeKind, ProcessingCounts,
+    Progress, RequestParameter, RunSource, RunWriter, StartItem, push_java_json, task_id,
 };
 use jiff::Timestamp;
 use reg_center::Version;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cancellation::Cancellation;
 use crate::output::{LoggedRun, RunLog};
-use crate::progress::{self, LastReport, ProgressWriter};
+use crate::progress::{self, LastReports, ProgressWriter};
 use crate::run_node::RunNode;
 use crate::seams::Seams;
 use crate::wind_down::RunUpdates;
@@ -37,7 +37,7 @@ struct Facts {
     start: StartItem,
     parameter: Option<String>,
     seams: Seams,
-    progress: LastReport,
+    reports: LastReports,
     log: Arc<LoggedRun>,
 }
 
@@ -52,7 +52,7 @@ impl ShardingContext {
         let parameters = ShardingItemParameters::parse(&start.config.sharding_item_parameters);
         // A configuration with unreadable parameters is rejected before it starts any run.
         let parameter = parameters.ok().and_then(|all| all.get(start.item).map(str::to_owned));
-        let run = Arc::new(Facts { start, parameter, seams, progress: LastReport::default(), log });
+        let run = Arc::new(Facts { start, parameter, seams, reports: LastReports::default(), log });
         let cancellation = cancellation.cancel.clone();
         Self { run, cancellation, attempt: 1, updates }
     }
@@ -256,8 +256,43 @@ impl ShardingContext {
         message: &str,
     ) -> Result<(), ProgressError> {
         let progress = Progress::new(done, total.into(), message)?;
-        let at_ms = self.run.seams.clock.wall().as_millisecond();
-        progress::report(&self.run.progress, self.token(), at_ms, progress)
+        progress::report(&self.run.reports, self.token(), self.wall_ms(), progress)
+    }
+
+    /// Adds to the numbers of records that the runs of the item have processed, for operators.
+    ///
+    /// The numbers are stored with the [`progress`](Self::progress), in the same writes. They
+    /// outlast the run, its process and the owner of the item, and end with the job. The records of
+    /// the last second of a killed process are not counted. If the run reports no progress, its
+    /// progress is the number of records that it has processed successfully.
+    ///
+    /// `ejob job`, the HTTP API and the console show the numbers of each item and of the job.
+    /// [`DataflowJob`](../job_types/struct.DataflowJob.html) counts by itself.
+    ///
+    /// # Errors
+    /// [`ProgressError::Unmonitored`].
+    ///
+    /// # Examples
+    /// ```
+    /// # use lite::{JobError, ShardingContext};
+    /// # fn send(order: u64) -> Result<(), JobError> { Ok(()) }
+    /// async fn send_all(context: &ShardingContext, orders: &[u64]) -> Result<(), JobError> {
+    ///     for order in orders {
+    ///         match send(*order) {
+    ///             Ok(()) => context.count_processed(1, 0)?,
+    ///             Err(_) => context.count_processed(0, 1)?,
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn count_processed(&self, succeeded: u64, failed: u64) -> Result<(), ProgressError> {
+        let added = ProcessingCounts { succeeded, failed };
+        progress::count(&self.run.reports, self.token(), self.wall_ms(), added)
+    }
+
+    fn wall_ms(&self) -> i64 {
+        self.run.seams.clock.wall().as_millisecond()
     }
 
     /// Returns the log of the run, whose lines a history keeps for operators: `ejob logs` and the
@@ -281,7 +316,7 @@ impl ShardingContext {
     pub(crate) fn progress_writer(&self, cancellation: &Cancellation) -> ProgressWriter {
         ProgressWriter {
             node: Arc::new(self.node(&NodeKind::Progress(self.start().slot().key()), "progress")),
-            reports: self.run.progress.subscribe(),
+            reports: self.run.reports.subscribe(),
             abandon: cancellation.abandon.clone(),
         }
     }

@@ -5,7 +5,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::{FencingToken, InvalidProgress, Progress, ProgressRecord, encode_progress};
+use coordination::{
+    FencingToken, InvalidProgress, ProcessingCounts, Progress, ProgressRecord, decode_progress,
+    encode_progress,
+};
 use tokio::select;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -31,20 +34,62 @@ pub enum ProgressError {
     Unmonitored,
 }
 
-/// The last progress that the code of a run has reported.
-pub(crate) type LastReport = watch::Sender<Option<ProgressRecord>>;
+/// The last reports of the code of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reports {
+    at_ms: i64,
+    progress: Option<Progress>,
+    /// Numbers of records that this run has processed.
+    counts: ProcessingCounts,
+}
 
-/// Keeps a report until it is written, or a later one replaces it.
+impl Reports {
+    /// Returns the record to write, after runs with these counts. A run that only counts has
+    /// processed that many records.
+    fn record(self, token: FencingToken, earlier: ProcessingCounts) -> ProgressRecord {
+        let Self { at_ms, progress, counts } = self;
+        let counted = || Progress::new(counts.succeeded, None, "").ok();
+        let progress = progress.or_else(counted).expect("a number without a total is valid");
+        ProgressRecord::new(token, at_ms, progress).counting(earlier.plus(counts))
+    }
+}
+
+/// The reports of a run, which are kept until they are written, or later ones replace them.
+pub(crate) type LastReports = watch::Sender<Reports>;
+
+/// Replaces the progress of a run.
 pub(crate) fn report(
-    last: &LastReport,
+    last: &LastReports,
     token: FencingToken,
     at_ms: i64,
     progress: Progress,
 ) -> Result<(), ProgressError> {
+    change(last, token, at_ms, |reports| reports.progress = Some(progress))
+}
+
+/// Adds to the numbers of records that a run has processed.
+pub(crate) fn count(
+    last: &LastReports,
+    token: FencingToken,
+    at_ms: i64,
+    added: ProcessingCounts,
+) -> Result<(), ProgressError> {
+    change(last, token, at_ms, |reports| reports.counts = reports.counts.plus(added))
+}
+
+fn change(
+    last: &LastReports,
+    token: FencingToken,
+    at_ms: i64,
+    change: impl FnOnce(&mut Reports),
+) -> Result<(), ProgressError> {
     if token == FencingToken::UNFENCED {
         return Err(ProgressError::Unmonitored);
     }
-    last.send_replace(Some(ProgressRecord::new(token, at_ms, progress)));
+    last.send_modify(|reports| {
+        reports.at_ms = at_ms;
+        change(reports);
+    });
     Ok(())
 }
 
@@ -52,7 +97,7 @@ pub(crate) fn report(
 #[derive(Debug)]
 pub(crate) struct ProgressWriter {
     pub(crate) node: Arc<RunNode>,
-    pub(crate) reports: watch::Receiver<Option<ProgressRecord>>,
+    pub(crate) reports: watch::Receiver<Reports>,
     /// Ends the writes at once: the session is in doubt.
     pub(crate) abandon: CancellationToken,
 }
@@ -70,7 +115,39 @@ impl ProgressWriter {
         tokio::join!(run, self.write_all(&ended)).0
     }
 
+    /// Returns the counts of the runs before this one. None of them writes any more, because this
+    /// run holds the item.
+    async fn earlier_counts(&self) -> Result<ProcessingCounts, CheckpointError> {
+        // This client may still be behind the last write of another instance.
+        self.node.sync().await?;
+        let Some(stored) = self.node.read().await? else { return Ok(ProcessingCounts::default()) };
+        match decode_progress(&stored.data) {
+            Ok(record) => Ok(record.counts),
+            Err(error) => {
+                let path = self.node.node.to_string();
+                tracing::warn!(path, %error, "processing counts begin at 0: the stored ones are invalid");
+                Ok(ProcessingCounts::default())
+            }
+        }
+    }
+
+    /// Writes the reports, after the counts of earlier runs, which are read once.
+    async fn write(
+        &self,
+        reports: Reports,
+        earlier: &mut Option<ProcessingCounts>,
+    ) -> Result<(), CheckpointError> {
+        let before = match *earlier {
+            Some(counts) => counts,
+            None => *earlier.insert(self.earlier_counts().await?),
+        };
+        let record = reports.record(self.node.run.token, before);
+        // The runtime is shutting down if the task has no result.
+        self.node.write(encode_progress(&record).into()).await.unwrap_or(Ok(()))
+    }
+
     async fn write_all(mut self, ended: &CancellationToken) {
+        let mut earlier = None;
         let (abandon, clock) = (self.abandon.clone(), Arc::clone(&self.node.seams.clock));
         let mut last_chance = pin!(async {
             ended.cancelled().await;
@@ -83,22 +160,24 @@ impl ProgressWriter {
                 changed = self.reports.changed() => changed.is_ok(),
                 () = ended.cancelled() => false,
             };
-            let report = self.reports.borrow_and_update().clone().filter(|_| is_reported);
-            let Some(report) = report else { return };
+            if !is_reported {
+                return;
+            }
+            let reports = self.reports.borrow_and_update().clone();
             let next = clock.monotonic().saturating_add(INTERVAL);
             let written = select! {
                 biased;
                 () = abandon.cancelled() => return,
-                written = self.node.write(encode_progress(&report).into()) => written,
+                written = self.write(reports, &mut earlier) => written,
                 () = &mut last_chance => {
                     return tracing::debug!("the last progress is not written in time");
                 }
             };
             match written {
-                Ok(Ok(())) => {}
-                // Another run holds the item, or the runtime is shutting down.
-                Ok(Err(CheckpointError::Fenced { .. })) | Err(_) => return,
-                Ok(Err(error)) => {
+                Ok(()) => {}
+                // Another run holds the item.
+                Err(CheckpointError::Fenced { .. }) => return,
+                Err(error) => {
                     let error: &dyn std::error::Error = &error;
                     tracing::debug!(error, "progress is not written");
                     if ended.is_cancelled() {

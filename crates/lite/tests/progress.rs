@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use coordination::{ProgressRecord, decode_progress};
+use coordination::{ProcessingCounts, ProgressRecord, decode_progress};
 use lite::{
     Clock as _, JobBuilder, JobConfig, Outcome, ProgressError, Scheduler, ShardingContext, job_fn,
 };
@@ -20,12 +20,22 @@ fn config() -> JobConfig {
     JobBuilder::new("job", 1).failover(true).build().unwrap()
 }
 
-/// Registry that counts the writes of progress, and can reject them.
+/// Fault of a registry at writes of progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// No write reaches the registry.
+    Rejected,
+    /// The reply to each write but every third is lost.
+    RepliesLost,
+}
+
+/// Registry that counts the writes of progress.
 #[derive(Debug)]
 struct Counting {
     center: MemoryCenter,
     writes: Mutex<Vec<String>>,
-    rejects: bool,
+    fault: Fault,
 }
 
 #[async_trait]
@@ -36,13 +46,17 @@ impl Delegate for Counting {
 
     async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
         let is_progress = txn.label() == "progress";
-        if is_progress && self.rejects {
+        if is_progress && self.fault == Fault::Rejected {
             self.writes.lock().push("rejected".to_owned());
             return Err(reg_center::Error::Unavailable { call: "commit" });
         }
         let outcome = self.center.commit(txn).await?;
         if is_progress {
-            self.writes.lock().push("written".to_owned());
+            let mut writes = self.writes.lock();
+            writes.push("written".to_owned());
+            if self.fault == Fault::RepliesLost && writes.len() % 3 != 0 {
+                return Err(reg_center::Error::Unavailable { call: "commit" });
+            }
         }
         Ok(outcome)
     }
@@ -54,9 +68,9 @@ fn stored(cluster: &Cluster) -> Option<ProgressRecord> {
 }
 
 /// A scheduler whose writes of progress are counted.
-fn counting(cluster: &Cluster, rejects: bool) -> (Arc<Counting>, Scheduler) {
+fn counting(cluster: &Cluster, fault: Fault) -> (Arc<Counting>, Scheduler) {
     let center = cluster.registry.connect();
-    let center = Arc::new(Counting { center, writes: Mutex::default(), rejects });
+    let center = Arc::new(Counting { center, writes: Mutex::default(), fault });
     let registry: Arc<dyn RegistryCenter> = center.clone();
     let scheduler = Scheduler::builder(registry).clock(cluster.clock.clone()).build().unwrap();
     (center, scheduler)
@@ -87,7 +101,7 @@ async fn run_to_end(
 #[tokio::test(start_paused = true)]
 async fn reports_are_written_once_a_second_and_the_last_one_at_the_end() {
     let cluster = Cluster::new();
-    let (center, scheduler) = counting(&cluster, false);
+    let (center, scheduler) = counting(&cluster, Fault::None);
     let clock = cluster.clock.clone();
     run_to_end(&scheduler, move |context| {
         let clock = clock.clone();
@@ -109,7 +123,7 @@ async fn reports_are_written_once_a_second_and_the_last_one_at_the_end() {
 #[tokio::test(start_paused = true)]
 async fn a_report_right_before_the_end_is_written() {
     let cluster = Cluster::new();
-    let (center, scheduler) = counting(&cluster, false);
+    let (center, scheduler) = counting(&cluster, Fault::None);
     run_to_end(&scheduler, |context| {
         Box::pin(async move {
             context.progress(1, None, "first").unwrap();
@@ -125,7 +139,7 @@ async fn a_report_right_before_the_end_is_written() {
 #[tokio::test(start_paused = true)]
 async fn a_run_without_reports_writes_nothing() {
     let cluster = Cluster::new();
-    let (center, scheduler) = counting(&cluster, false);
+    let (center, scheduler) = counting(&cluster, Fault::None);
     run_to_end(&scheduler, |_| Box::pin(async {})).await;
     assert_eq!(*center.writes.lock(), Vec::<String>::new());
     assert_eq!(stored(&cluster), None);
@@ -134,7 +148,7 @@ async fn a_run_without_reports_writes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_run_ends_although_its_progress_cannot_be_written() {
     let cluster = Cluster::new();
-    let (center, scheduler) = counting(&cluster, true);
+    let (center, scheduler) = counting(&cluster, Fault::Rejected);
     run_to_end(&scheduler, |context| Box::pin(async move { context.progress(1, 2, "").unwrap() }))
         .await;
     assert!(!center.writes.lock().is_empty());
@@ -184,7 +198,9 @@ async fn a_run_that_was_taken_over_does_not_overwrite_the_progress_of_its_succes
     let second = within("a takeover", contexts.recv()).await.unwrap();
     assert_eq!(second.source(), lite::RunSource::Failover);
     second.progress(7, 9, "successor").unwrap();
+    second.count_processed(7, 0).unwrap();
     first.progress(1, 9, "former").unwrap();
+    first.count_processed(1, 0).unwrap();
     let written = async {
         while stored(&cluster).is_none() {
             let soon = cluster.clock.monotonic() + Duration::from_millis(100);
@@ -197,4 +213,72 @@ async fn a_run_that_was_taken_over_does_not_overwrite_the_progress_of_its_succes
     tokio::task::yield_now().await;
     let record = stored(&cluster).unwrap();
     assert_eq!((record.token.0, record.progress.message()), (2, "successor"));
+    assert_eq!(record.counts, counts(7, 0));
+}
+
+fn counts(succeeded: u64, failed: u64) -> ProcessingCounts {
+    ProcessingCounts { succeeded, failed }
+}
+
+#[tokio::test(start_paused = true)]
+async fn counts_of_processed_records_survive_processes() {
+    let cluster = Cluster::new();
+    let rows = [(5, 1, 0, counts(5, 1)), (0, 0, 7, counts(5, 1)), (2, 0, 0, counts(7, 1))];
+    for (token, (succeeded, failed, done, expected)) in (1..).zip(rows) {
+        let (_, scheduler) = counting(&cluster, Fault::None);
+        run_to_end(&scheduler, move |context| {
+            Box::pin(async move {
+                context.count_processed(succeeded, failed).unwrap();
+                if done > 0 {
+                    context.progress(done, None, "").unwrap();
+                }
+            })
+        })
+        .await;
+        let record = stored(&cluster).unwrap();
+        assert_eq!((record.token.0, record.counts), (token, expected));
+        assert_eq!(record.progress.done(), succeeded + done);
+        within("the shutdown", scheduler.shutdown(Duration::ZERO)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_without_a_reply_counts_once() {
+    let cluster = Cluster::new();
+    for expected in [counts(3, 0), counts(6, 0)] {
+        let (center, scheduler) = counting(&cluster, Fault::RepliesLost);
+        let clock = cluster.clock.clone();
+        run_to_end(&scheduler, move |context| {
+            let clock = clock.clone();
+            Box::pin(async move {
+                for _ in 0..3 {
+                    context.count_processed(1, 0).unwrap();
+                    clock.sleep_until(clock.monotonic() + Duration::from_millis(1_500)).await;
+                }
+            })
+        })
+        .await;
+        assert_eq!(stored(&cluster).unwrap().counts, expected);
+        assert!(center.writes.lock().len() > 3, "no reply was lost");
+        within("the shutdown", scheduler.shutdown(Duration::ZERO)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn invalid_stored_progress_is_replaced() {
+    let cluster = Cluster::new();
+    let (_, scheduler) = counting(&cluster, Fault::None);
+    for invalid in [None, Some("{")] {
+        if let Some(text) = invalid {
+            let path = support::path("job", &["coordination", "progress", "0"]);
+            cluster.registry.connect().commit(Txn::new().put(path, text)).await.unwrap();
+        }
+        run_to_end(&scheduler, |context| {
+            Box::pin(async move { context.count_processed(4, 0).unwrap() })
+        })
+        .await;
+        assert_eq!(stored(&cluster).unwrap().counts, counts(4, 0), "{invalid:?}");
+        let handle = scheduler.job("job").unwrap();
+        within("the end", handle.shutdown(Duration::ZERO)).await.unwrap();
+    }
 }

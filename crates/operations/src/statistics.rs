@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use coordination::{
-    FencingToken, ItemView, NodeKind, ProgressRecord, RunSource, ServerIp, ServerState, Slot,
-    decode_progress, server_of,
+    FencingToken, ItemView, NodeKind, ProcessingCounts, ProgressRecord, RunSource, ServerIp,
+    ServerState, Slot, decode_progress, server_of,
 };
 use serde::Serialize;
 use sharding::ShardingItem;
@@ -16,6 +16,7 @@ use sharding::ShardingItem;
 use crate::JobSnapshot;
 use crate::held::LiveServers;
 use crate::slots::{has_run, slots_of};
+use crate::tally::processing_counts;
 
 /// State of a job. `docs/operations.md` lists the corresponding states of the Java original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -103,6 +104,9 @@ pub struct JobBrief {
     pub last_end_ms: Option<i64>,
     /// Time zone of the schedule; `None` for UTC.
     pub time_zone: Option<String>,
+    /// Records that all runs of the job's items have processed; `None` if none was counted. Items
+    /// beyond the configured number do not count.
+    pub processed: Option<ProcessedBrief>,
 }
 
 /// Summary of a server, for one line of a table.
@@ -210,6 +214,9 @@ pub struct ItemBrief {
     /// Progress of the present run or, while the item does not run, of the last one; `None` if that
     /// run has reported none.
     pub progress: Option<ProgressBrief>,
+    /// Records that all runs of the item have processed, in all of its slots; `None` if none was
+    /// counted, and for further slots.
+    pub processed: Option<ProcessedBrief>,
 }
 
 impl ItemBrief {
@@ -280,6 +287,31 @@ impl fmt::Display for ProgressBrief {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.numbers())?;
         if self.message.is_empty() { Ok(()) } else { write!(f, ", {}", self.message) }
+    }
+}
+
+/// Numbers of records that the code of runs has processed, over all runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ProcessedBrief {
+    /// Number of records that were processed successfully.
+    pub succeeded: u64,
+    /// Number of records whose processing failed.
+    pub failed: u64,
+}
+
+impl ProcessedBrief {
+    fn of(counts: ProcessingCounts) -> Option<Self> {
+        let ProcessingCounts { succeeded, failed } = counts;
+        (!counts.is_zero()).then_some(Self { succeeded, failed })
+    }
+}
+
+impl fmt::Display for ProcessedBrief {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} succeeded, {} failed", self.succeeded, self.failed)
     }
 }
 
@@ -370,6 +402,7 @@ pub fn job_brief_since(job: &JobSnapshot, ready_ms: Option<i64>) -> JobBrief {
         late_after_ms: late_after_ms(job, ready_ms),
         last_end_ms: job.tally().last_end(),
         time_zone: config.and_then(|config| config.time_zone.clone()),
+        processed: ProcessedBrief::of(job.tally().processed()),
     }
 }
 
@@ -522,6 +555,9 @@ pub fn item_brief(job: &JobSnapshot, key: ShardingItem) -> ItemBrief {
         failing: job.failing_slot(item) == Some(slot),
         failure: record.and_then(|record| record.failure.as_ref()).map(ToString::to_string),
         progress: record.and_then(|record| progress_of(job, key, record.token)),
+        processed: is_first(&slot.number)
+            .then(|| processing_counts(job, slot.item))
+            .and_then(ProcessedBrief::of),
     }
 }
 

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coordination::{ItemView, JobView, Ledger, NodeKind, Outcome, Slot};
+use coordination::{
+    ItemView, JobView, Ledger, NodeKind, Outcome, ProcessingCounts, Slot, decode_progress,
+};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
@@ -34,6 +36,9 @@ pub(crate) struct Tally {
     unproven: BTreeMap<i64, usize>,
     /// Number of items by the end of the last run, in milliseconds since 1970 UTC.
     ended: BTreeMap<i64, usize>,
+    /// Numbers of records that were processed, and that failed. Sums of any stored numbers fit, so
+    /// that each can be subtracted again.
+    processed: (u128, u128),
 }
 
 /// Contribution of one item to the counts.
@@ -48,6 +53,7 @@ pub(crate) struct ItemFacts {
     owner: Option<InstanceId>,
     chance: Option<Chance>,
     ended: Option<i64>,
+    processed: ProcessingCounts,
 }
 
 impl ItemFacts {
@@ -76,6 +82,7 @@ impl ItemFacts {
             owner: shown.owner.as_ref().map(|owner| owner.value.clone()),
             chance: chance(job, item),
             ended: idle.filter_map(|(_, shown)| shown.ledger.as_ref()?.value.ended_ms).max(),
+            processed: processing_counts(job, item),
         }
     }
 }
@@ -90,6 +97,17 @@ pub(crate) fn has_failed(record: &Ledger) -> bool {
         // An operator wanted the end of a cancelled run.
         Some(Outcome::Succeeded | Outcome::Cancelled | Outcome::Disabled) | None => false,
     }
+}
+
+/// Returns the numbers of records that all runs of an item have processed, in all of its slots;
+/// zero if none are stored, or they cannot be read.
+pub(crate) fn processing_counts(job: &JobSnapshot, item: ShardingItem) -> ProcessingCounts {
+    let of_slot = |(slot, _): (Slot, &ItemView)| {
+        let node = job.node(&NodeKind::Progress(slot.key()))?;
+        decode_progress(&node.data).ok().map(|record| record.counts)
+    };
+    let counts = slots_of(job.view(), item).filter_map(of_slot);
+    counts.fold(ProcessingCounts::default(), ProcessingCounts::plus)
 }
 
 impl JobSnapshot {
@@ -151,6 +169,8 @@ impl Tally {
         if let Some(ended) = facts.ended {
             *self.ended.entry(ended).or_default() += 1;
         }
+        self.processed.0 += u128::from(facts.processed.succeeded);
+        self.processed.1 += u128::from(facts.processed.failed);
     }
 
     fn remove(&mut self, facts: ItemFacts) {
@@ -173,6 +193,8 @@ impl Tally {
         if let Some(ended) = facts.ended {
             take_one(&mut self.ended, &ended);
         }
+        self.processed.0 -= u128::from(facts.processed.succeeded);
+        self.processed.1 -= u128::from(facts.processed.failed);
     }
 
     pub(crate) fn known(&self) -> usize {
@@ -234,6 +256,13 @@ impl Tally {
             [fire_since(job, *first, ready), later].into_iter().flatten().min()
         });
         [proven, unproven].into_iter().flatten().min()
+    }
+
+    /// Returns the numbers of records that all runs of the items have processed.
+    pub(crate) fn processed(&self) -> ProcessingCounts {
+        let shown = |sum| u64::try_from(sum).unwrap_or(u64::MAX);
+        let (succeeded, failed) = self.processed;
+        ProcessingCounts { succeeded: shown(succeeded), failed: shown(failed) }
     }
 
     /// Returns the last end of a run, in milliseconds since 1970 UTC.

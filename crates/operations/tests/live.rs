@@ -20,7 +20,7 @@ use sharding::ShardingItem;
 
 use support::{DEADLINE, World, job, noon, within};
 
-const PATHS: [&str; 28] = [
+const PATHS: [&str; 29] = [
     "/job/config",
     "/job/coordination/audit",
     "/job/coordination/template",
@@ -49,6 +49,7 @@ const PATHS: [&str; 28] = [
     "/job@-@groups/api/limits",
     "/job/ledger/0.1",
     "/job/sharding/0.1/running",
+    "/job/coordination/progress/0.1",
 ];
 
 /// Returns data of nodes: valid for some of the paths, and for none.
@@ -76,6 +77,7 @@ fn documents() -> Vec<String> {
         PERMIT,
         r#"{"v":1,"by":"10.0.0.1@-@7"}"#,
         r#"{"v":1,"starts":[[1709208000000,2]]}"#,
+        r#"{"v":1,"token":1,"at":1,"done":3,"succeeded":90,"failed":2}"#,
     ];
     let limits = encode_group_limits(&limits(1));
     let configs = [config(Dialect::V2), config(Dialect::V3)];

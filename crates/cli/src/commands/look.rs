@@ -81,6 +81,7 @@ fn job_page(job: &JobSnapshot) -> Page {
         (Column::plain("dialect"), brief.dialect.to_owned()),
         (Column::plain("failover"), text(config.map(|config| config.failover.to_string()))),
         (Column::plain("requests"), requests(job, &items)),
+        (Column::plain("processed"), text(brief.processed.map(|of| format!("{of}, in all runs")))),
         (Column::plain("servers"), list(servers.iter().map(|(ip, state)| format!("{ip} {state}")))),
     ]);
     shown.push_str("\n");
@@ -174,22 +175,28 @@ fn item_table(items: &[ItemBrief]) -> Table {
     Table::new(&columns, items.iter().map(row))
 }
 
-/// Draws the progress of the present or last runs; empty if none has reported any.
+/// Draws the progress of the present or last runs, and the records that all runs have processed;
+/// empty if no run has reported any.
 fn progress_table(items: &[ItemBrief]) -> Text {
+    let has_counts = items.iter().any(|item| item.processed.is_some());
     let row = |item: &ItemBrief| {
-        let progress = item.progress.as_ref()?;
-        let at = moment(progress.at_ms);
-        Some(vec![item.name(), progress.numbers(), at, progress.message.clone()])
+        if item.progress.is_none() && item.processed.is_none() {
+            return None;
+        }
+        let (numbers, at, message) = item.progress.as_ref().map_or_else(Default::default, |it| {
+            (it.numbers(), moment(it.at_ms), it.message.clone())
+        });
+        let counts = item.processed.map(|of| of.to_string()).unwrap_or_default();
+        let cells = [item.name(), numbers, at].into_iter().chain(has_counts.then_some(counts));
+        Some(cells.chain([message]).collect())
     };
     let rows: Vec<_> = items.iter().filter_map(row).collect();
     let mut text = Text::default();
     if !rows.is_empty() {
-        let columns = [
-            Column::plain("ITEM"),
-            Column::plain("PROGRESS"),
-            Column::time("REPORTED"),
-            Column::text("MESSAGE"),
-        ];
+        let mut columns =
+            vec![Column::plain("ITEM"), Column::plain("PROGRESS"), Column::time("REPORTED")];
+        columns.extend(has_counts.then(|| Column::plain("PROCESSED IN ALL RUNS")));
+        columns.push(Column::text("MESSAGE"));
         text.push_str("\n");
         text.push(Table::new(&columns, rows));
     }

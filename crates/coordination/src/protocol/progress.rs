@@ -126,6 +126,32 @@ impl fmt::Display for Progress {
     }
 }
 
+/// Numbers of processed records of a job's code, over all runs of an item or slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessingCounts {
+    /// Number of records that were processed successfully.
+    pub succeeded: u64,
+    /// Number of records whose processing failed.
+    pub failed: u64,
+}
+
+impl ProcessingCounts {
+    /// Returns the sum of both. Each number stops at the greatest one of its type.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            succeeded: self.succeeded.saturating_add(other.succeeded),
+            failed: self.failed.saturating_add(other.failed),
+        }
+    }
+
+    /// Returns true if no record was counted.
+    #[must_use]
+    pub fn is_zero(self) -> bool {
+        self == Self::default()
+    }
+}
+
 /// The stored progress of a run of an item. It stays after the end of the run, until the next run
 /// of the item stores its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,13 +163,21 @@ pub struct ProgressRecord {
     pub at_ms: i64,
     /// The progress.
     pub progress: Progress,
+    /// Numbers of processed records of this run and all runs before it.
+    pub counts: ProcessingCounts,
 }
 
 impl ProgressRecord {
-    /// Makes the record of a run.
+    /// Makes the record of a run, without processed records.
     #[must_use]
     pub fn new(token: FencingToken, at_ms: i64, progress: Progress) -> Self {
-        Self { token, at_ms, progress }
+        Self { token, at_ms, progress, counts: ProcessingCounts::default() }
+    }
+
+    /// Sets the numbers of processed records of this run and all runs before it.
+    #[must_use]
+    pub fn counting(self, counts: ProcessingCounts) -> Self {
+        Self { counts, ..self }
     }
 }
 

@@ -15,8 +15,8 @@ use crate::protocol::trigger_record::TriggerRecord;
 use crate::{
     AuditLog, AuditRecord, Backfill, BackfillCancel, BackfillLog, CancelRequest, Claimant,
     FailureReason, FireTime, FormerConfig, FormerConfigs, Gap, GroupLimits, GroupName, GroupPermit,
-    JobName, Label, Ledger, ManualRequest, Outcome, PermitHolder, Progress, ProgressRecord,
-    StartRate, TemplateName, TemplateRecord, UnknownFields, WaitingRuns,
+    JobName, Label, Ledger, ManualRequest, Outcome, PermitHolder, ProcessingCounts, Progress,
+    ProgressRecord, StartRate, TemplateName, TemplateRecord, UnknownFields, WaitingRuns,
 };
 
 fn folder() -> PathBuf {
@@ -26,7 +26,7 @@ fn folder() -> PathBuf {
 /// The folders, one for each version that is read, the latest last.
 const VERSIONS: [&str; 3] = ["v0", "v1", "v2"];
 /// Records and fields that version 0 did not have.
-const ONLY_V1: [&str; 20] = [
+const ONLY_V1: [&str; 21] = [
     "audit-effect.json",
     "backfills.json",
     "former-configs.json",
@@ -44,6 +44,7 @@ const ONLY_V1: [&str; 20] = [
     "once-begun.json",
     "once-ended.json",
     "progress.json",
+    "progress-counts.json",
     "progress-unknown-total.json",
     "starts.json",
     "waiting.json",
@@ -293,7 +294,13 @@ fn progress() -> Vec<(&'static str, ProgressRecord)> {
         ProgressRecord::new(FencingToken(7), 60_500, progress)
     };
     let half = record(30, Some(60), "a \"quoted\" message");
-    vec![("progress", half), ("progress-unknown-total", record(30, None, ""))]
+    let counts = ProcessingCounts { succeeded: 900, failed: 2 };
+    let counting = record(30, None, "").counting(counts);
+    vec![
+        ("progress", half),
+        ("progress-counts", counting),
+        ("progress-unknown-total", record(30, None, "")),
+    ]
 }
 
 fn group_permit() -> GroupPermit {

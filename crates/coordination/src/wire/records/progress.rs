@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::decode_token;
 use super::format::{FormatVersion, RecordError, from_json, to_json};
-use crate::{Progress, ProgressRecord};
+use crate::{ProcessingCounts, Progress, ProgressRecord};
 
 #[derive(Serialize, Deserialize)]
 struct ProgressDoc {
@@ -17,12 +17,21 @@ struct ProgressDoc {
     total: Option<u64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     message: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    succeeded: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    failed: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Encodes the progress of a run.
 #[must_use]
 pub fn encode_progress(record: &ProgressRecord) -> String {
-    let ProgressRecord { token, at_ms, progress } = record;
+    let ProgressRecord { token, at_ms, progress, counts } = record;
     to_json(&ProgressDoc {
         version: FormatVersion::WRITTEN,
         token: token.0,
@@ -30,6 +39,8 @@ pub fn encode_progress(record: &ProgressRecord) -> String {
         done: progress.done(),
         total: progress.total(),
         message: progress.message().to_owned(),
+        succeeded: counts.succeeded,
+        failed: counts.failed,
     })
 }
 
@@ -46,9 +57,10 @@ pub fn encode_progress(record: &ProgressRecord) -> String {
 /// # Ok::<(), coordination::RecordError>(())
 /// ```
 pub fn decode_progress(bytes: &[u8]) -> Result<ProgressRecord, RecordError> {
-    let ProgressDoc { token, at, done, total, message, .. } = from_json(bytes)?;
+    let ProgressDoc { token, at, done, total, message, succeeded, failed, .. } = from_json(bytes)?;
     let progress = Progress::new(done, total, &message).map_err(|error| error.to_string())?;
-    Ok(ProgressRecord::new(decode_token(token)?, at, progress))
+    let counts = ProcessingCounts { succeeded, failed };
+    Ok(ProgressRecord::new(decode_token(token)?, at, progress).counting(counts))
 }
 
 #[cfg(test)]

@@ -279,6 +279,10 @@ fn facts(cx: &Cx<'_>, line: &JobLine, item: &ItemBrief) -> Markup {
                 dt { (lang.progress()) }
                 dd { (progress(reported)) " " span.dim { (time(Some(reported.at_ms))) } }
             }
+            @if let Some(processed) = item.processed {
+                dt { (lang.processed_in_all_runs()) }
+                dd { (lang.processed(processed.succeeded, processed.failed)) }
+            }
             @if let Some(failure) = &item.failure { dt { (lang.failure()) } dd { (lang.failure_of_item(item, failure)) } }
         }
     }

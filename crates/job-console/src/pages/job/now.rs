@@ -39,6 +39,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
         div.cols {
             section.card aria-labelledby="items-title" {
                 h2 #items-title { (lang.items()) " " (cx.live_inline("items-sum", &sum(cx, &items, late))) }
+                (cx.live("processed", &processed(cx, line)))
                 (grid(cx, (job, line), &items, late, median))
             }
             aside.stack aria-label=(lang.conditions()) {
@@ -60,6 +61,16 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
                     (cx.live("next", &next(cx, job, line)))
                 }
             }
+        }
+    }
+}
+
+/// Returns the numbers of records that all runs of the job have processed, if any was counted.
+fn processed(cx: &Cx<'_>, line: &JobLine) -> Markup {
+    let lang = cx.lang();
+    html! {
+        @if let Some(counts) = line.processed {
+            p.dim { (lang.processed_in_all_runs()) ": " (lang.processed(counts.succeeded, counts.failed)) }
         }
     }
 }

@@ -155,6 +155,9 @@ messages! {
     earlier_lines() "Earlier lines:" | "更早的行：";
     attempt(n: u32) "attempt {n}" | "第 {n} 次尝试";
     progress() "Progress" | "进度";
+    processed_in_all_runs() "Processed records, in all runs" | "已处理的记录（所有运行）";
+    processed(succeeded: u64, failed: u64)
+        "{succeeded} succeeded, {failed} failed" | "成功 {succeeded} 条，失败 {failed} 条";
     schedule() "Schedule" | "调度";
     label() "Label" | "标签";
     filter() "Filter" | "筛选";
