@@ -7,8 +7,6 @@ mod dataflow;
 mod file;
 #[cfg(feature = "http")]
 mod http;
-#[cfg(any(unix, feature = "http"))]
-mod mask;
 #[cfg(unix)]
 mod script;
 #[cfg(unix)]

@@ -299,6 +299,44 @@ async fn credentials_are_sent_but_never_shown() {
 }
 
 #[tokio::test]
+async fn values_of_references_are_masked_in_the_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let reference = |name: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("{name}-s3cret\n")).unwrap();
+        format!("${{file:{}}}", path.display())
+    };
+    let rows = [
+        ("header", "you are header-s3cret".to_owned()),
+        ("body", "got body-s3cret".to_owned()),
+        ("query", "no key query-s3cret".to_owned()),
+        ("user", "no user user-s3cret".to_owned()),
+        ("password", "no password p@ss word".to_owned()),
+        ("cut by the limit of an answer", format!("{}body-s3cret", "x".repeat(4_092))),
+    ];
+    for (case, body) in rows {
+        let server = Server::start(move |_| answer("500 Oops", "", &body)).await;
+        let url = format!(
+            "http://{}:p%40ss%20word@{}/run?key={}",
+            reference("user"),
+            server.address,
+            reference("query")
+        );
+        let text = |text: String| SecretText::parse(&text).unwrap();
+        let job = Http::new("POST", "")
+            .secret_url(text(url))
+            .header("authorization", text(format!("Bearer {}", reference("header"))))
+            .body(text(format!("{{\"key\":\"{}\"}}", reference("body"))));
+        let (outcome, log) = Stage::run(job.build().unwrap()).await;
+        assert_eq!(outcome, Outcome::Failed, "{case}");
+        assert!(log.contains("***"), "{case}: {log}");
+        for secret in ["s3cret", "xbody", "p@ss"] {
+            assert!(!log.contains(secret), "{case}: {log}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn secrets_are_resolved_for_each_run_and_missing_ones_are_named() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "one\n").unwrap();

@@ -85,6 +85,29 @@ async fn secrets_of_the_environment_are_masked_in_the_output() {
 }
 
 #[tokio::test]
+async fn value_of_a_reference_is_masked_without_the_text_around_it() {
+    let (folder, path) = folder();
+    for (name, secret) in [("short", "q9w8"), ("long", "q9w8e7r6")] {
+        std::fs::write(folder.path().join(name), secret).unwrap();
+    }
+    let reference = |text: &str| SecretText::parse(&text.replace("PATH", &path)).unwrap();
+    let rows = [
+        ("part of a text", "echo alone q9w8; exit 1", "alone ***"),
+        ("prefix of another secret", "echo both q9w8e7r6; exit 1", "both ***"),
+        ("cut by the limit of a line", "printf '%8188sq9w8e7r6\\n' cut; exit 1", "cut***"),
+    ];
+    for (case, command, expected) in rows {
+        let script = Script::shell(command)
+            .env("AUTHORIZATION", reference("Bearer ${file:PATH/short}"))
+            .env("DATABASE", reference("postgres://job:${file:PATH/long}@db/orders"));
+        let (outcome, log) = Stage::run(script).await;
+        assert_eq!(outcome, Outcome::Failed, "{case}");
+        assert!(log.contains(expected), "{case}: {log}");
+        assert!(!log.contains("q9w8") && !log.contains("e7r6"), "{case}: {log}");
+    }
+}
+
+#[tokio::test]
 async fn a_line_of_the_output_reports_progress() {
     let text = "echo before; echo ejob:progress 1/2 half; echo ejob:progress 3/2; echo after";
     let (outcome, log, stored) =

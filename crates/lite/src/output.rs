@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use sharding::{InstanceId, ShardingItem};
 
+use crate::Masks;
 use crate::job_record::Subscribers;
 use crate::seams::Clock;
 
@@ -130,6 +131,8 @@ pub(crate) struct LoggedRun {
     start: StartItem,
     subscribers: Arc<Subscribers>,
     clock: Arc<dyn Clock>,
+    /// Secrets that the code of the run has named.
+    masks: Mutex<Masks>,
     /// `None` if no lines are kept.
     window: Option<Mutex<Window>>,
 }
@@ -196,6 +199,7 @@ impl LoggedRun {
             start: start.clone(),
             subscribers: Arc::clone(subscribers),
             clock: Arc::clone(clock),
+            masks: Mutex::default(),
             window: is_kept.then(|| Mutex::new(Window::new(limit))),
         })
     }
@@ -214,7 +218,7 @@ impl LoggedRun {
     fn write(&self, attempt: u32, stream: OutputStream, text: &str) {
         let Some(window) = &self.window else { return };
         let text = text.strip_suffix('\r').unwrap_or(text);
-        let text = &text[..text.floor_char_boundary(MAX_LINE_BYTES)];
+        let text = self.masks.lock().apply_to_beginning(text, MAX_LINE_BYTES);
         let at = self.clock.wall();
         // The lock is held while the line is passed on, so that subscribers get all in order.
         let mut window = window.lock();
@@ -233,7 +237,7 @@ impl LoggedRun {
             seq,
             at,
             stream,
-            text: text.to_owned(),
+            text,
             left_out,
         });
     }
@@ -242,12 +246,34 @@ impl LoggedRun {
 impl RunLog {
     /// Writes a text. Each of its lines is a line of the log.
     ///
-    /// The text is kept as it is: leave secrets out.
+    /// Secrets that [`mask`](Self::mask) got before are replaced by `***`. The rest of the text is
+    /// kept as it is.
     pub fn line(&self, text: impl AsRef<str>) {
         let text = text.as_ref();
         let text = text.strip_suffix('\n').unwrap_or(text);
         for line in text.split('\n') {
             self.run.write(self.attempt, self.stream, line);
+        }
+    }
+
+    /// Masks a secret in all later lines of the run, from any clone of its log and in all attempts.
+    ///
+    /// The secret is replaced by `***`, and so is each line of a secret with several ones. Other
+    /// forms of it, such as its Base64 form, stay. The text of an error of the run is not masked.
+    ///
+    /// # Examples
+    /// ```
+    /// # use lite::{JobError, ShardingContext};
+    /// async fn copy(context: ShardingContext, url: &str, password: &str) -> Result<(), JobError> {
+    ///     let log = context.log();
+    ///     log.mask(password);
+    ///     log.line(format!("connecting to {url}"));
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn mask(&self, secret: impl AsRef<str>) {
+        if self.is_kept() {
+            self.run.masks.lock().add(secret.as_ref());
         }
     }
 

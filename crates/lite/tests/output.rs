@@ -4,7 +4,9 @@ use crate::support;
 
 use std::sync::Arc;
 
-use lite::{EventSubscriber, JobBuilder, JobRecord, Outcome, OutputLine, ShardingContext, job_fn};
+use lite::{
+    EventSubscriber, JobBuilder, JobRecord, Outcome, OutputLine, RunLog, ShardingContext, job_fn,
+};
 use parking_lot::Mutex;
 
 use support::{Cluster, within};
@@ -27,6 +29,22 @@ impl EventSubscriber for Keeper {
 
 /// Runs a job once whose code writes some lines, and returns its context.
 async fn run(keeper: Option<&Keeper>, limit: Option<usize>) -> ShardingContext {
+    let code = |log: &RunLog| {
+        log.line("first\nsecond\r\n");
+        for n in 0..100 {
+            log.line(format!("{n} {}", "x".repeat(90)));
+        }
+        log.line("é".repeat(5_000));
+    };
+    run_code(keeper, limit, code).await
+}
+
+/// Runs a job once with code that writes to the log, and returns its context.
+async fn run_code(
+    keeper: Option<&Keeper>,
+    limit: Option<usize>,
+    code: fn(&RunLog),
+) -> ShardingContext {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let kept = Arc::new(Mutex::new(None));
@@ -34,12 +52,7 @@ async fn run(keeper: Option<&Keeper>, limit: Option<usize>) -> ShardingContext {
     let job = job_fn(move |context: ShardingContext| {
         *given.lock() = Some(context.clone());
         async move {
-            let log = context.log();
-            log.line("first\nsecond\r\n");
-            for n in 0..100 {
-                log.line(format!("{n} {}", "x".repeat(90)));
-            }
-            log.line("é".repeat(5_000));
+            code(&context.log());
             Ok(())
         }
     });
@@ -72,6 +85,22 @@ async fn lines_have_their_run_and_consecutive_numbers() {
     // The code goes on after the end of the run.
     context.log().line("late");
     assert_eq!(keeper.0.lock().len(), 103);
+}
+
+#[tokio::test(start_paused = true)]
+async fn masked_secrets_of_a_program_are_not_kept() {
+    let keeper = Keeper::default();
+    let code = |log: &RunLog| {
+        log.line("before t0ps3cret");
+        log.mask("t0ps3cret");
+        log.mask("key 1\nkey 2");
+        log.clone().line("after t0ps3cret\nfirst key 1\nsecond key 2");
+        log.line(format!("{}t0ps3cret", "x".repeat(3_996)));
+    };
+    run_code(Some(&keeper), None, code).await;
+    let lines: Vec<String> = keeper.0.lock().iter().map(|line| line.text.clone()).collect();
+    assert_eq!(lines[..4], ["before t0ps3cret", "after ***", "first ***", "second ***"]);
+    assert!(lines[4].ends_with("xx***") && lines[4].len() == 3_999, "cut after the mask");
 }
 
 #[tokio::test(start_paused = true)]

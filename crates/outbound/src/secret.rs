@@ -141,15 +141,42 @@ impl SecretText {
     /// # Errors
     /// [`SecretError`] names the reference that cannot be resolved.
     pub fn resolve(&self) -> Result<SecretString, SecretError> {
-        let mut text = String::new();
+        Ok(self.resolve_with_values()?.0)
+    }
+
+    /// Resolves the references and returns the resulting text, and the value of each reference in
+    /// it. A server that gets the text may repeat a value alone, so that the values are the texts to
+    /// mask in its answer.
+    ///
+    /// # Errors
+    /// [`SecretError`] names the reference that cannot be resolved.
+    ///
+    /// # Examples
+    /// ```
+    /// use outbound::SecretText;
+    /// use secrecy::ExposeSecret as _;
+    ///
+    /// let header = SecretText::parse("Bearer ${env:CARGO_PKG_NAME}")?;
+    /// let (text, values) = header.resolve_with_values()?;
+    /// assert_eq!(text.expose_secret(), "Bearer outbound");
+    /// assert_eq!(values[0].expose_secret(), "outbound");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resolve_with_values(&self) -> Result<(SecretString, Vec<SecretString>), SecretError> {
+        let (mut text, mut values) = (String::new(), Vec::new());
         for part in &self.0 {
-            match part {
-                Part::Plain(plain) => text.push_str(plain.expose_secret()),
-                Part::Environment(name) => text.push_str(&variable(name)?),
-                Part::File(path) => text.push_str(&file(path)?),
-            }
+            let value = match part {
+                Part::Plain(plain) => {
+                    text.push_str(plain.expose_secret());
+                    continue;
+                }
+                Part::Environment(name) => variable(name)?,
+                Part::File(path) => file(path)?,
+            };
+            text.push_str(&value);
+            values.push(value.into());
         }
-        Ok(text.into())
+        Ok((text.into(), values))
     }
 }
 

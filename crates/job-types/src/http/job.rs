@@ -4,13 +4,12 @@ use std::error::Error;
 use std::fmt;
 
 use async_trait::async_trait;
-use lite::{Job, JobError, OutputStream, ShardingContext};
+use lite::{Job, JobError, Masks, OutputStream, ShardingContext};
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method, Request, Response, StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::CONTEXT_HEADER;
-use crate::mask::masked;
 use crate::{SecretError, SecretText};
 
 /// Maximum length of a redirect's location in the error, in characters.
@@ -34,6 +33,8 @@ pub struct HttpJob {
     pub(super) target: String,
     pub(super) method: Method,
     pub(super) url: Url,
+    /// Secrets of the URL.
+    pub(super) url_masks: Masks,
     pub(super) body: Option<SecretText>,
     pub(super) content_type: Option<HeaderValue>,
     pub(super) headers: Vec<(HeaderName, SecretText)>,
@@ -119,8 +120,9 @@ impl HttpJob {
             .try_for_each(|text| self.resolve(text).map(drop))
     }
 
-    fn resolve(&self, text: &SecretText) -> Result<SecretString, HttpError> {
-        text.resolve().map_err(|source| HttpError::Request {
+    /// Returns the text, and the values of the references in it.
+    fn resolve(&self, text: &SecretText) -> Result<(SecretString, Vec<SecretString>), HttpError> {
+        text.resolve_with_values().map_err(|source| HttpError::Request {
             target: self.target.clone(),
             what: "a secret cannot be resolved".to_owned(),
             source: Some(source),
@@ -131,12 +133,9 @@ impl HttpJob {
         HttpError::Request { target: self.target.clone(), what, source: None }
     }
 
-    /// Returns the request, and the secrets to mask in the answer.
-    fn request(
-        &self,
-        context: &ShardingContext,
-    ) -> Result<(Request, Vec<SecretString>), HttpError> {
-        let mut secrets = Vec::new();
+    /// Returns the request, and the masks of its secrets for the answer.
+    fn request(&self, context: &ShardingContext) -> Result<(Request, Masks), HttpError> {
+        let mut masks = self.url_masks.clone();
         let mut request = self.client.request(self.method.clone(), self.url.clone());
         let json = context.to_java_json().replace('\u{7f}', "\\u007f");
         let json = HeaderValue::from_bytes(json.as_bytes());
@@ -149,25 +148,30 @@ impl HttpJob {
             request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
         }
         for (name, text) in &self.headers {
-            let value = self.resolve(text)?;
+            let (value, secrets) = self.resolve(text)?;
             let header = HeaderValue::from_bytes(value.expose_secret().as_bytes());
             let mut header = header.map_err(|_| {
                 self.unsendable(format!("the value of {name} cannot be a header value"))
             })?;
             header.set_sensitive(true);
             request = request.header(name, header);
-            secrets.push(value);
+            // A header without a reference may be a secret that a program has from elsewhere.
+            if secrets.is_empty() {
+                masks.add(value.expose_secret());
+            }
+            secrets.iter().for_each(|secret| masks.add(secret.expose_secret()));
         }
         if let Some(body) = &self.body {
-            request = request.body(self.resolve(body)?.expose_secret().to_owned());
+            let (body, secrets) = self.resolve(body)?;
+            secrets.iter().for_each(|secret| masks.add(secret.expose_secret()));
+            request = request.body(body.expose_secret().to_owned());
         }
-        secrets.extend(self.url.password().map(|password| password.to_owned().into()));
         let built = request.build();
-        Ok((built.map_err(|error| self.unsendable(error.without_url().to_string()))?, secrets))
+        Ok((built.map_err(|error| self.unsendable(error.without_url().to_string()))?, masks))
     }
 
     async fn send(&self, context: &ShardingContext) -> Result<(), HttpError> {
-        let (request, secrets) = self.request(context)?;
+        let (request, masks) = self.request(context)?;
         let answer = self.client.execute(request).await;
         let mut answer = answer.map_err(|error| HttpError::NoAnswer {
             target: self.target.clone(),
@@ -180,7 +184,7 @@ impl HttpJob {
             && let Some(location) = answer.headers().get(LOCATION)
         {
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
-            let location = masked(&location, &secrets).chars().take(MAX_LOCATION_CHARS).collect();
+            let location = masks.apply(&location).chars().take(MAX_LOCATION_CHARS).collect();
             let (target, status) = (self.target.clone(), status.as_u16());
             return Err(HttpError::Redirect { target, status, location });
         }
@@ -189,7 +193,9 @@ impl HttpJob {
         if is_success(status) && !log.is_kept() {
             return Ok(());
         }
-        let body = masked(&read_beginning(&mut answer).await, &secrets);
+        // A secret at the end of the answer is masked before the answer is cut.
+        let body = read_beginning(&mut answer, MAX_BODY_BYTES + masks.longest()).await;
+        let body = masks.apply_to_beginning(&body, MAX_BODY_BYTES);
         if !body.is_empty() {
             log.line(&body);
         }
@@ -224,15 +230,15 @@ fn is_success(status: StatusCode) -> bool {
 }
 
 /// Reads the beginning of an answer, up to the limit or an error.
-async fn read_beginning(answer: &mut Response) -> String {
+async fn read_beginning(answer: &mut Response, max_bytes: usize) -> String {
     let mut bytes = Vec::new();
-    while bytes.len() < MAX_BODY_BYTES {
+    while bytes.len() < max_bytes {
         match answer.chunk().await {
             Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
             Ok(None) | Err(_) => break,
         }
     }
-    bytes.truncate(MAX_BODY_BYTES);
+    bytes.truncate(max_bytes);
     String::from_utf8_lossy(&bytes).trim().to_owned()
 }
 

@@ -4,7 +4,9 @@ mod job;
 
 use std::time::Duration;
 
+use lite::Masks;
 use outbound::Limits;
+use percent_encoding::percent_decode_str;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use secrecy::ExposeSecret as _;
@@ -150,7 +152,7 @@ impl Http {
     /// [`Invalid`] has the first invalid field, its value and the valid values.
     pub fn build(self) -> Result<HttpJob, Invalid> {
         let method = self.checked_method()?;
-        let url = self.checked_url()?;
+        let (url, url_masks) = self.checked_url()?;
         self.check_limits()?;
         let content_type = self.content_type.as_deref().map(|kind| {
             HeaderValue::from_str(kind).map_err(|_| {
@@ -173,6 +175,7 @@ impl Http {
             body: self.body,
             method,
             url,
+            url_masks,
         })
     }
 
@@ -190,15 +193,25 @@ impl Http {
         Ok(method)
     }
 
-    fn checked_url(&self) -> Result<Url, Invalid> {
+    /// Returns the URL and the masks of its secrets.
+    fn checked_url(&self) -> Result<(Url, Masks), Invalid> {
         let valid = "a URL such as https://host/path";
         // The error does not show the URL, which may hold credentials.
         let invalid = |found: String| Invalid::new("http.url", found, valid);
-        let text = self.url.resolve().map_err(|error| invalid(error.to_string()))?;
+        let resolved = self.url.resolve_with_values();
+        let (text, secrets) = resolved.map_err(|error| invalid(error.to_string()))?;
         let url = Url::parse(text.expose_secret());
         let url = url.map_err(|error| invalid(format!("a text that is no URL ({error})")))?;
         match url.scheme() {
-            "http" | "https" => Ok(url),
+            "http" | "https" => {
+                let mut masks = Masks::default();
+                secrets.iter().for_each(|secret| masks.add(secret.expose_secret()));
+                if let Some(password) = url.password() {
+                    masks.add(password);
+                    masks.add(&percent_decode_str(password).decode_utf8_lossy());
+                }
+                Ok((url, masks))
+            }
             _ if self.url.has_references() => Err(invalid("a URL with another scheme".to_owned())),
             other => Err(invalid(format!("a URL with the scheme {other:?}"))),
         }

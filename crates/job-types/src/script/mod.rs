@@ -18,7 +18,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use lite::{Job, JobError, OutputStream, ShardingContext};
+use lite::{Job, JobError, Masks, OutputStream, ShardingContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::process::Command;
 
@@ -260,9 +260,12 @@ impl Script {
         self.secrets().try_for_each(|variable| variable.map(drop))
     }
 
-    fn secrets(&self) -> impl Iterator<Item = Result<(&str, SecretString), ScriptError>> {
-        self.env.iter().map(|(name, value)| match value.resolve() {
-            Ok(value) => Ok((name.as_str(), value)),
+    /// Returns each variable with its value, and with the values of the references in it.
+    fn secrets(
+        &self,
+    ) -> impl Iterator<Item = Result<(&str, SecretString, Vec<SecretString>), ScriptError>> {
+        self.env.iter().map(|(name, value)| match value.resolve_with_values() {
+            Ok((value, secrets)) => Ok((name.as_str(), value, secrets)),
             Err(source) => {
                 let program = self.program.clone();
                 Err(ScriptError::Environment { program, name: name.clone(), source })
@@ -276,11 +279,8 @@ impl Script {
         if has_launcher { self.launcher.as_ref() } else { None }
     }
 
-    /// Starts the program, and returns the secrets that it gets.
-    fn start(
-        &self,
-        context: &ShardingContext,
-    ) -> Result<(Process, Vec<SecretString>), ScriptError> {
+    /// Starts the program, and returns the masks of the secrets that it gets.
+    fn start(&self, context: &ShardingContext) -> Result<(Process, Masks), ScriptError> {
         let launcher = self.effective_launcher();
         let mut command = match launcher {
             Some(launcher) => launcher.command(&self.program),
@@ -297,13 +297,11 @@ impl Script {
         for name in environment::worker_variables() {
             command.env_remove(name);
         }
-        let mut secrets = Vec::new();
+        let mut masks = Masks::default();
         for variable in self.secrets() {
-            let (name, value) = variable?;
+            let (name, value, secrets) = variable?;
             command.env(name, value.expose_secret());
-            if self.env.get(name).is_some_and(SecretText::has_references) {
-                secrets.push(value);
-            }
+            secrets.iter().for_each(|secret| masks.add(secret.expose_secret()));
         }
         if self.context != ScriptContext::None {
             for (name, value) in environment::variables(context) {
@@ -321,12 +319,12 @@ impl Script {
             None => Process::start(command),
         };
         let failed = |source| ScriptError::Start { program: self.program.clone(), source };
-        Ok((started.map_err(failed)?, secrets))
+        Ok((started.map_err(failed)?, masks))
     }
 
     async fn run(&self, context: &ShardingContext) -> Result<(), ScriptError> {
-        let (mut process, secrets) = self.start(context)?;
-        let output = Output::new(self.max_logged, Some(context), secrets);
+        let (mut process, masks) = self.start(context)?;
+        let output = Output::new(self.max_logged, Some(context), masks);
         let streams = process.take_output();
         let read = async {
             let Some((stdout, stderr)) = streams else { return };

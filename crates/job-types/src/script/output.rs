@@ -4,12 +4,10 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use lite::{OutputStream, ShardingContext};
-use secrecy::SecretString;
+use lite::{Masks, OutputStream, ShardingContext};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::progress;
-use crate::mask::masked;
 
 /// Maximum length of a line, in bytes; the rest is dropped.
 const MAX_LINE_BYTES: usize = 8 * 1024;
@@ -23,8 +21,8 @@ pub(super) struct Output<'a> {
     max_logged: u64,
     /// Receiver of the progress that the script reports; `None` in tests.
     context: Option<&'a ShardingContext>,
-    /// Secrets of the environment, which are masked.
-    secrets: Vec<SecretString>,
+    /// Secrets of the environment.
+    masks: Masks,
     state: Mutex<State>,
 }
 
@@ -37,26 +35,24 @@ struct State {
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn new(
-        max_logged: u64,
-        context: Option<&'a ShardingContext>,
-        secrets: Vec<SecretString>,
-    ) -> Self {
-        Self { max_logged, context, secrets, state: Mutex::default() }
+    pub(super) fn new(max_logged: u64, context: Option<&'a ShardingContext>, masks: Masks) -> Self {
+        Self { max_logged, context, masks, state: Mutex::default() }
     }
 
     /// Reads a stream to its end. A read error ends it, without an effect on the run.
     pub(super) async fn copy(&self, stream: OutputStream, mut from: impl AsyncRead + Unpin) {
+        // A secret at the end of a line is masked before the line is cut.
+        let max_bytes = MAX_LINE_BYTES + self.masks.longest();
         let (mut buffer, mut line) = (vec![0; 4 * 1024], Vec::new());
         while let Ok(n @ 1..) = from.read(&mut buffer).await {
             let mut rest = &buffer[..n];
             while let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
-                append_bounded(&mut line, &rest[..at]);
+                append_bounded(&mut line, &rest[..at], max_bytes);
                 self.add_line(stream, &line);
                 line.clear();
                 rest = &rest[at + 1..];
             }
-            append_bounded(&mut line, rest);
+            append_bounded(&mut line, rest, max_bytes);
         }
         if !line.is_empty() {
             self.add_line(stream, &line);
@@ -65,7 +61,7 @@ impl<'a> Output<'a> {
 
     fn add_line(&self, stream: OutputStream, line: &[u8]) {
         let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
-        let text = masked(&text, &self.secrets);
+        let text = self.masks.apply_to_beginning(&text, MAX_LINE_BYTES);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if stream == OutputStream::Stdout
             && let Some(reported) = progress::read(&text)
@@ -112,8 +108,8 @@ impl State {
 }
 
 /// Appends bytes to a line, up to its maximum length.
-fn append_bounded(line: &mut Vec<u8>, more: &[u8]) {
-    let room = MAX_LINE_BYTES - line.len();
+fn append_bounded(line: &mut Vec<u8>, more: &[u8], max_bytes: usize) {
+    let room = max_bytes - line.len();
     line.extend_from_slice(&more[..more.len().min(room)]);
 }
 
@@ -122,7 +118,7 @@ mod tests {
     use super::*;
 
     async fn tail_of(text: &[u8]) -> String {
-        let output = Output::new(0, None, Vec::new());
+        let output = Output::new(0, None, Masks::default());
         output.copy(OutputStream::Stdout, text).await;
         output.tail()
     }
