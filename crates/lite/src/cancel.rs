@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use coordination::{
-    CancelRequest, FencingToken, JobConfig, JobName, Layout, OperatorStep, Slot, decode_ledger,
+    CancelRequest, FencingToken, FireTime, JobConfig, JobName, Layout, OperatorStep, Slot,
+    decode_ledger,
 };
 use reg_center::{NodePath, TxnOutcome};
 use sharding::ShardingItem;
@@ -79,6 +80,43 @@ impl JobHandle {
         written.await.map_err(|_| Error::Stopped { job: self.name().clone() })?
     }
 
+    /// Cancels the unfinished runs of all items for one fire, on any instance.
+    ///
+    /// A scheduled fire has its scheduled fire time. A manual run has the time of its request, and a
+    /// run of a backfill its [`run_time`](crate::ShardingContext::run_time). A run that stands for
+    /// several fires is one of them. In all else it is [`cancel`](Self::cancel).
+    ///
+    /// # Errors
+    /// As [`cancel`](Self::cancel). [`Error::CannotCancel`], too, if an item notes the fire as a
+    /// misfire, because it would run the fire afterwards.
+    ///
+    /// # Cancel safety
+    /// The requests are written even if the future is dropped.
+    ///
+    /// # Examples
+    /// ```
+    /// # use lite::{JobEvent, JobHandle, Outcome};
+    /// /// Cancels the runs of the other items for a fire that fails in one item.
+    /// async fn all_or_nothing(handle: &JobHandle) -> lite::Result<()> {
+    ///     let mut events = handle.events();
+    ///     while let Some(record) = events.next().await {
+    ///         if let JobEvent::Settled { item, fire, outcome: Outcome::Failed, .. } = record.event {
+    ///             handle.cancel_fire(fire, &format!("item {item} has failed")).await?;
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub async fn cancel_fire(&self, fire: FireTime, why: &str) -> Result<BTreeSet<ShardingItem>> {
+        let (canceller, items) = self.canceller(&self.status().await?, None, why)?;
+        let seams = self.seams().clone();
+        let written = seams.detach(async move {
+            canceller.check_not_noted(&items, fire).await?;
+            Canceller { fire: Some(fire), ..canceller }.cancel_all(items).await
+        });
+        written.await.map_err(|_| Error::Stopped { job: self.name().clone() })?
+    }
+
     /// Checks the request, and returns the items whose runs it is for.
     fn canceller(
         &self,
@@ -105,8 +143,8 @@ impl JobHandle {
         let layout = Layout::new(&job).speaking(config.java.dialect());
         let items = items.cloned();
         let items = items.unwrap_or_else(|| (0..total).map(ShardingItem::new).collect());
-        let why = why.to_owned();
-        Ok((Canceller { job, seams: self.seams().clone(), layout, by, why }, items))
+        let (why, fire) = (why.to_owned(), None);
+        Ok((Canceller { job, seams: self.seams().clone(), layout, by, why, fire }, items))
     }
 }
 
@@ -127,9 +165,27 @@ struct Canceller {
     layout: Layout,
     by: String,
     why: String,
+    /// The only fire whose runs are cancelled; `None` for the runs of all fires.
+    fire: Option<FireTime>,
 }
 
 impl Canceller {
+    /// Rejects a fire that items have noted: they would run it after its cancellation.
+    async fn check_not_noted(&self, items: &BTreeSet<ShardingItem>, fire: FireTime) -> Result<()> {
+        let synced = self.seams.registry.sync().await;
+        synced.map_err(|source| self.failed("cancelling runs".to_owned(), source))?;
+        for item in items {
+            let (slot, path) = (Slot::of(*item), self.layout.ledger_path(*item));
+            if self.read(slot, &path).await?.is_some_and(|(ledger, _)| ledger.has_noted(fire)) {
+                return Err(self.refused(format!(
+                    "the fire of {fire} waits as a misfire at item {item}, which runs it once it \
+                     is free; cancel the run of the item"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     async fn cancel_all(self, items: BTreeSet<ShardingItem>) -> Result<BTreeSet<ShardingItem>> {
         // This client may still be behind the claims of other instances.
         let synced = self.seams.registry.sync().await;
@@ -159,6 +215,9 @@ impl Canceller {
             };
             let further = ledger.further_slots;
             if !ledger.is_busy() || *run.get_or_insert(ledger.token) != ledger.token {
+                return Ok((false, further));
+            }
+            if self.fire.is_some_and(|fire| !ledger.run().is_some_and(|run| run.stands_for(fire))) {
                 return Ok((false, further));
             }
             if ledger.cancels().is_some() {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lite::{
-    Clock, Error, JobBuilder, JobConfig, JobEvent, JobHandle, Outcome, RunReport, RunSource,
-    ShardingContext, ShardingItem, job_fn,
+    Clock, Error, FireTime, JobBuilder, JobConfig, JobEvent, JobHandle, Outcome, Overlap,
+    RunReport, RunSource, ShardingContext, ShardingItem, job_fn,
 };
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
-use support::{Cluster, Member, Runs, event, settled, within};
+use support::{Cluster, EVERY_TEN_SECONDS, Member, Runs, event, settled, within};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -139,6 +139,38 @@ async fn run_of_lost_holder_is_not_taken_over_after_the_request() {
     runs.until("the next request", |seen| !seen.is_empty()).await;
     let sources: Vec<_> = runs.all().into_iter().map(|seen| seen.source).collect();
     assert_eq!(sources, [RunSource::Manual.as_str()], "the cancelled run was continued");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_runs_for_the_named_fire_are_cancelled() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let builder = JobBuilder::new("job", 1).cron(EVERY_TEN_SECONDS);
+    let config = builder.overlap(Overlap::Parallel(2)).build().unwrap();
+    let handle = member.scheduler.schedule(config, job_fn(|_| pending())).await.unwrap();
+    let mut events = handle.events();
+    let mut fires = Vec::new();
+    while fires.len() < 2 {
+        let claimed =
+            event(&mut events, "a claim", |e| matches!(e, JobEvent::Claimed { .. })).await;
+        if let JobEvent::Claimed { fire, .. } = claimed.event {
+            fires.push(fire);
+        }
+    }
+    let noted = event(&mut events, "a note", |e| matches!(e, JobEvent::MisfireNoted { .. })).await;
+    let JobEvent::MisfireNoted { waiting, .. } = noted.event else { panic!("{noted:?}") };
+
+    let error = handle.cancel_fire(waiting.first, "too slow").await.unwrap_err();
+    assert!(matches!(error, Error::CannotCancel { .. }), "{error:?}");
+    assert!(error.to_string().contains("waits as a misfire at item 0"), "{error}");
+    assert_eq!(handle.cancel_fire(FireTime(1), "too slow").await.unwrap(), BTreeSet::new());
+    let items = handle.cancel_fire(fires[1], "too slow").await.unwrap();
+    assert_eq!(items, BTreeSet::from([ShardingItem::new(0)]));
+    let end = event(&mut events, "the end", |e| matches!(e, JobEvent::Settled { .. })).await;
+    let JobEvent::Settled { fire, outcome, .. } = end.event else { panic!("{end:?}") };
+    assert_eq!((fire, outcome), (fires[1], Outcome::Cancelled));
+    let first = cluster.stored("job", &["ledger", "0"]).unwrap();
+    assert!(first.contains(r#""state":"running""#) && !first.contains("too slow"), "{first}");
 }
 
 #[tokio::test(start_paused = true)]
