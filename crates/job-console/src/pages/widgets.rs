@@ -6,6 +6,7 @@ use operations::{Attention, ItemBrief, ItemState, JobLine, JobState, ProgressBri
 
 use super::cx::Cx;
 use super::history::Dropped;
+use super::query::encoded;
 use super::summary::Since;
 use super::time::with_times;
 use crate::access::Permission;
@@ -235,6 +236,19 @@ pub(crate) fn act(
         @if is_allowed {
             a.button id={ (place) "-" (word) } href={ (cx.job(job)) "/act/" (word) (query) } data-dialog {
                 (cx.lang().act_title(word)) "…"
+            }
+        }
+    }
+}
+
+/// Returns a link to the cancellation of all runs for a fire, if the caller may cancel runs. The
+/// place makes its id unique.
+pub(crate) fn cancel_fire(cx: &Cx<'_>, place: &str, job: &str, fire: Timestamp) -> Markup {
+    let query = format!("?fire={}", encoded(&fire.to_string()));
+    html! {
+        @if cx.may(Permission::Cancel, Some(job)) {
+            a.button id={ (place) "-cancel-fire" } href={ (cx.job(job)) "/act/cancel" (query) } data-dialog {
+                (cx.lang().cancel_fire()) "…"
             }
         }
     }

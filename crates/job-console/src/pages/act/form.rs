@@ -73,8 +73,9 @@ pub(super) fn heading(cx: &Cx<'_>, target: &Target) -> String {
     let job = target.job.as_ref().map(ToString::to_string);
     let server = target.server.as_ref().map(ToString::to_string);
     let item = target.item.map(|item| format!("{} {item}", cx.lang().item()));
+    let fire = target.fire.map(|fire| format!("{} {fire}", cx.lang().fire()));
     let instance = target.instance.as_ref().map(ToString::to_string);
-    [job, server, item, instance].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    [job, server, item, fire, instance].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// Returns the moves of items that a disabled server causes.

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use coordination::{JobName, ServerIp};
+use coordination::{FireTime, JobName, ServerIp};
 use operations::{Change, JobSnapshot, RunsToCancel, Scope};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::namespaces::Namespace;
 use crate::pages::query::{Address, encoded};
+use crate::pages::timeline::time;
 use crate::problem::{Answer, Problem};
 
 /// An operation on a job or on a server.
@@ -120,16 +121,18 @@ impl Operation {
 enum Limit {
     Server,
     Item,
+    Fire,
     Instance,
 }
 
 impl Limit {
-    const ALL: [Self; 3] = [Self::Server, Self::Item, Self::Instance];
+    const ALL: [Self; 4] = [Self::Server, Self::Item, Self::Fire, Self::Instance];
 
     fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
             Self::Item => "item",
+            Self::Fire => "fire",
             Self::Instance => "instance",
         }
     }
@@ -138,6 +141,7 @@ impl Limit {
         match self {
             Self::Server => "a server",
             Self::Item => "an item",
+            Self::Fire => "a fire",
             Self::Instance => "an instance",
         }
     }
@@ -145,6 +149,7 @@ impl Limit {
     fn is_for(self, operation: Operation) -> bool {
         match self {
             Self::Server => operation.is_for(Subject::Job) && operation.is_for(Subject::Server),
+            Self::Fire => operation == Operation::Cancel,
             Self::Instance => operation == Operation::ShutDown,
             Self::Item => {
                 matches!(
@@ -163,6 +168,7 @@ pub(super) struct Target {
     pub(super) job: Option<JobName>,
     pub(super) server: Option<ServerIp>,
     pub(super) item: Option<ShardingItem>,
+    pub(super) fire: Option<FireTime>,
     pub(super) instance: Option<InstanceId>,
 }
 
@@ -181,11 +187,13 @@ impl Target {
         operation.check_limits(subject, address)?;
         if subject == Subject::Server {
             let server = Some(ip(name)?);
-            return Ok(Self { operation, job: None, server, item: None, instance: None });
+            let (job, item, fire, instance) = (None, None, None, None);
+            return Ok(Self { operation, job, server, item, fire, instance });
         }
         let job = Some(JobName::new(name).map_err(operations::Error::from)?);
         let server = address.value("server").map(ip).transpose()?;
         let item = address.value("item").map(item).transpose()?;
+        let fire = time(address, "fire")?.map(|time| FireTime(time.as_millisecond()));
         let instance = address.value("instance").map(InstanceId::new);
         let given = Limit::ALL.into_iter().map(Limit::name).filter(|name| address.has(name));
         if let [first, second, ..] = given.collect::<Vec<_>>().as_slice() {
@@ -199,7 +207,7 @@ impl Target {
             );
             return Err(Problem::invalid(detail));
         }
-        Ok(Self { operation, job, server, item, instance })
+        Ok(Self { operation, job, server, item, fire, instance })
     }
 
     /// Returns what the operation is about, as a reader types it to confirm a removal.
@@ -249,7 +257,10 @@ impl Target {
             (Operation::Run, items) => Change::Run(items),
             (Operation::Rerun, _) => Change::RerunFailed,
             (Operation::Cancel, Some(items)) => Change::Cancel(RunsToCancel::OfItems(items)),
-            (Operation::Cancel, None) => Change::Cancel(RunsToCancel::All),
+            (Operation::Cancel, None) => Change::Cancel(match self.fire {
+                Some(fire) => RunsToCancel::OfFire(fire),
+                None => RunsToCancel::All,
+            }),
             (Operation::Pause, _) => Change::Pause(scope()?),
             (Operation::Resume, _) => Change::Resume(scope()?),
             (Operation::Disable, Some(items)) => Change::DisableItems(items),
@@ -323,6 +334,10 @@ mod tests {
         let instance = InstanceId::new("10.0.0.7@-@7");
         assert_eq!(one.change(), Some(Change::ShutDownInstance(instance)));
         assert_eq!(one.page(), "jobs/report/placement");
+        let fire = target("/n/a/jobs/report/act/cancel?fire=2024-02-29T12%3A00%3A00.001Z").unwrap();
+        let noon = FireTime(1_709_208_000_001);
+        assert_eq!(fire.change(), Some(Change::Cancel(RunsToCancel::OfFire(noon))));
+        assert_eq!(fire.page(), "jobs/report");
         let drain = target("/n/a/jobs/report/act/drain?server=10.0.0.7").unwrap();
         assert!(matches!(drain.change(), Some(Change::Disable(scope))
             if scope.job().is_some() && scope.server().is_some()));
@@ -381,6 +396,24 @@ mod tests {
             (
                 "/n/a/jobs/report/act/shut-down?server=10.0.0.7&instance=10.0.0.7@-@7",
                 "server and instance are both given; valid is one of them",
+            ),
+            (
+                "/n/a/jobs/report/act/cancel?fire=noon",
+                r#"fire is "noon"; valid is a UTC time such as 2024-02-29T12:00"#,
+            ),
+            (
+                "/n/a/jobs/report/act/cancel?item=3&fire=2024-02-29T12:00:00Z",
+                "item and fire are both given; valid is one of them",
+            ),
+            (
+                "/n/a/jobs/report/act/run?fire=2024-02-29T12:00:00Z",
+                "fire is given; run is about the whole job or an item, and only cancel accepts a \
+                 fire",
+            ),
+            (
+                "/n/a/jobs/report/act/cancel?server=10.0.0.7",
+                "server is given; cancel is about the whole job, an item or a fire, and only \
+                 pause, resume, disable, enable, drain, shut-down and remove accept a server",
             ),
             (
                 "/n/a/servers/10.0.0.7/act/pause?item=3",

@@ -13,7 +13,7 @@ use crate::pages::query::encoded;
 use crate::pages::reasons;
 use crate::pages::summary::{Late, moment};
 use crate::pages::widgets::{
-    act, bar, between, instance, item_state, page_number_of, pager_of, pill, progress,
+    act, bar, between, cancel_fire, instance, item_state, page_number_of, pager_of, pill, progress,
 };
 
 /// Maximum number of items that are shown as a table. More are shown as cells.
@@ -268,7 +268,13 @@ fn facts(cx: &Cx<'_>, line: &JobLine, item: &ItemBrief) -> Markup {
         dl.facts {
             dt { (lang.owner()) } dd { (item.instance_id.as_deref().unwrap_or("–")) }
             dt { (lang.token()) } dd { (item.token.unwrap_or_default()) }
-            dt { (lang.fire()) } dd { (time(item.fire_ms)) }
+            dt { (lang.fire()) }
+            dd {
+                (time(item.fire_ms))
+                @if let Some(fire) = moment(item.fire_ms).filter(|_| item.running || item.orphaned) {
+                    " " (cancel_fire(cx, &format!("slot-{}", item.slot), name, fire))
+                }
+            }
             @if let Some(fire) = moment(item.fire_ms).filter(|_| cx.source.is_some_and(|of| of.history.is_some())) {
                 dt { (lang.output()) }
                 dd { a href={ (cx.job(name)) "/runs?fire=" (encoded(&fire.to_string())) "&output=" (item.item) } { (lang.show_output()) } }

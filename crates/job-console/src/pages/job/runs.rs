@@ -10,8 +10,8 @@ use crate::pages::cx::Cx;
 use crate::pages::history::{Past, RunOutput, named_run};
 use crate::pages::shell::choice;
 use crate::pages::widgets::{
-    Column, PAGE, between, empty, history_fault, history_gap, instance, live_table, outcome_class,
-    pill, reason_of_outcome,
+    Column, PAGE, between, cancel_fire, empty, history_fault, history_gap, instance, live_table,
+    outcome_class, pill, reason_of_outcome,
 };
 
 /// Maximum number of item numbers in a row.
@@ -149,6 +149,9 @@ fn one_fire(cx: &Cx<'_>, job: &JobLine, fire: &Fire<'_>) -> Markup {
             div.title {
                 h2 #fire-title { (lang.fire()) " " (cx.time(fire.at, job.time_zone.as_deref())) }
                 span.grow {}
+                @if fire.items.iter().any(|item| matches!(item.outcome.as_str(), "running" | "orphaned")) {
+                    (cancel_fire(cx, "fire", &job.job_name, fire.at))
+                }
                 a.button href=(cx.with(&[("fire", "")])) { (lang.close()) }
             }
             (gantt(cx, fire))

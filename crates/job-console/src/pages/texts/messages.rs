@@ -151,6 +151,7 @@ messages! {
     failure() "Failure" | "失败原因";
     output() "Output" | "输出";
     show_output() "Show" | "查看";
+    cancel_fire() "Cancel all runs for this fire" | "取消此次触发的所有运行";
     no_output() "The run has no output in the history: it wrote none, or its worker keeps none." | "历史中没有该运行的输出：它没有写出任何内容，或者其工作进程不保留输出。";
     earlier_lines() "Earlier lines:" | "更早的行：";
     attempt(n: u32) "attempt {n}" | "第 {n} 次尝试";
