@@ -259,9 +259,14 @@ async fn cancellation_says_that_nothing_runs() {
 async fn past_fires_are_previewed_run_and_listed() {
     let world = World::new();
     let _members = world.shared().await;
-    let cron = ["config", "set", "report", "cron=0 0 6 * * ?", "time_zone=UTC"];
-    world.ejob(&signed(&cron)).await.done();
     let period = ["backfill", "report", "--from", "2024-02-23", "--to", "2024-02-26"];
+    let cron = ["config", "set", "report", "cron=0 0 6 * * ?"];
+    world.ejob(&signed(&cron)).await.done();
+    let without_zone = world.ejob(&[&period[..], &["--dry-run"]].concat()).await.done();
+    let warning = "warning: the job has no time_zone, so these fires are computed in UTC; ";
+    assert!(without_zone.contains(warning), "{without_zone}");
+    let zone = ["config", "set", "report", "time_zone=UTC"];
+    world.ejob(&signed(&zone)).await.done();
     let none = world.ejob(&["backfill", "report"]).await.done();
     assert_eq!(none, "job report has no backfills\n");
     let preview = world.ejob(&[&period[..], &["--dry-run"]].concat()).await.done();

@@ -153,6 +153,8 @@ async fn past_fires_run_again_after_a_preview() {
     };
     let preview = post(&site, path, with(json!({ "dry_run": true }))).await.ok();
     assert_eq!(preview.body["fires"].as_array().unwrap().len(), 2, "{}", preview.body);
+    let warning = preview.body["warning"].as_str().unwrap();
+    assert!(warning.starts_with("the job has no time_zone"), "{warning}");
     assert_eq!(site.get(&format!("{BASE}/{path}")).await.ok().body, json!([]));
     let got = post(&site, path, with(json!({ "items": [0], "reason": "test" }))).await.ok();
     assert_eq!(got.body["report"]["records"][0]["act"], "backfill", "{}", got.body);

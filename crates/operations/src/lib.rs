@@ -30,10 +30,10 @@ mod why;
 mod wildcard;
 
 pub use act::{
-    BackfillProgress, BackfillRequest, BackfillState, Change, DrainMode, Drained, DrainedJob,
-    DrainedServer, FieldChange, ItemRun, JobAction, Removal, RemovalPreview, RequestedBackfill,
-    RequestedRun, RunsToCancel, Scope, StoredConfig, Triggered, Updated, differences, preview,
-    removal_preview,
+    BackfillPreview, BackfillProgress, BackfillRequest, BackfillState, Change, DrainMode, Drained,
+    DrainedJob, DrainedServer, FieldChange, ItemRun, JobAction, Removal, RemovalPreview,
+    RequestedBackfill, RequestedRun, RunsToCancel, Scope, StoredConfig, Triggered, Updated,
+    differences, preview, removal_preview,
 };
 pub use attention::{
     Attention, DueFire, LATE_GRACE_MS, RESHARDING_GRACE_MS, attention, due_fire, first_due_fire,
@@ -65,7 +65,7 @@ pub use transfer::{
     ImportAct, ImportStep, Importable, Owner, convert_version_1, export, groups_of, plan_apply,
     plan_group_import, plan_import,
 };
-pub use validate::{schedule_of, validate};
+pub use validate::{schedule_of, validate, zone_caveat};
 pub use why::{
     WhyNot, why_item_not_running, why_item_not_running_in, why_not_running, why_not_running_in,
 };

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use sharding::StrategyRegistry;
 use trigger::{InvalidScheduleText, Jitter, JobSchedule, ScheduleTexts, Zone};
 
-/// Returns the schedule of a configuration; `None` for a job that runs on request only.
+/// Returns the schedule of a configuration; `None` for a job that runs on request only. Without a
+/// time zone, its wall clock is UTC: see [`zone_caveat`].
 ///
 /// # Errors
 /// [`InvalidConfig`] names the field, its value and the valid values.
@@ -24,6 +25,31 @@ use trigger::{InvalidScheduleText, Jitter, JobSchedule, ScheduleTexts, Zone};
 /// ```
 pub fn schedule_of(config: &JobConfig) -> Result<Option<JobSchedule>, InvalidConfig> {
     texts_of(config).schedule(&Zone::utc()).map_err(invalid_text)
+}
+
+/// Returns a warning if computed fire times of a job can differ from those of its instances; `None`
+/// if they cannot.
+///
+/// Instances compute the fires of a job without a time zone by their own default zone
+/// (`--default-time-zone`), which the registry does not have.
+///
+/// # Examples
+/// ```
+/// use coordination::{JobConfig, JobName};
+///
+/// let mut config = JobConfig::new(JobName::new("report")?, 1);
+/// config.cron = Some("0 0 3 * * ?".into());
+/// assert!(operations::zone_caveat(&config).is_some());
+/// config.time_zone = Some("Europe/Berlin".into());
+/// assert_eq!(operations::zone_caveat(&config), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn zone_caveat(config: &JobConfig) -> Option<&'static str> {
+    texts_of(config).depends_on_default_zone().then_some(
+        "the job has no time_zone, so these fires are computed in UTC; instances with another \
+         default time zone have other fires",
+    )
 }
 
 fn texts_of(config: &JobConfig) -> ScheduleTexts<'_> {

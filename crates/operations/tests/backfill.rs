@@ -7,7 +7,9 @@ use std::time::Duration;
 use coordination::{MAX_BACKFILL_CONCURRENCY, MAX_BACKFILL_FIRES};
 use jiff::Timestamp;
 use lite::{Dialect, JobBuilder};
-use operations::{BackfillRequest, BackfillState, Error, Report, WhyNot, why_not_running};
+use operations::{
+    BackfillPreview, BackfillRequest, BackfillState, Error, Report, WhyNot, why_not_running,
+};
 
 use support::{World, by, every_ten_seconds, items, job, noon, on_request, within};
 
@@ -37,7 +39,9 @@ async fn past_fires_run_again_with_author_and_reason() {
     let world = World::new();
     let _members = [world.member(1, daily()).await, world.member(2, daily()).await];
     let operations = world.operations();
-    let (preview, fires) = operations.preview_backfill(&job(), &days()).await.unwrap();
+    let BackfillPreview { report: preview, fires, warning, .. } =
+        operations.preview_backfill(&job(), &days()).await.unwrap();
+    assert!(warning.unwrap().contains("no time_zone"), "{warning:?}");
     let expected = ["2024-02-23T06:00:00Z", "2024-02-24T06:00:00Z", "2024-02-26T06:00:00Z"];
     assert_eq!(fires, expected.map(at), "the end is exclusive, and Sunday is excluded");
     assert!(world.now().backfills().next().is_none(), "a preview changes nothing");
@@ -135,7 +139,7 @@ async fn invalid_values_are_named_with_the_valid_ones() {
     let error = operations.cancel_backfill(&job(), "b", &by()).await.unwrap_err().to_string();
     assert_eq!(error, "job job has no backfill b; it has none");
     let exact = BackfillRequest::new(from, at("2024-02-29T02:46:40Z"));
-    let (_, fires) = operations.preview_backfill(&job(), &exact).await.unwrap();
+    let fires = operations.preview_backfill(&job(), &exact).await.unwrap().fires;
     assert_eq!(fires.len(), MAX_BACKFILL_FIRES);
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use coordination::JobName;
 use jiff::Timestamp;
-use operations::{BackfillProgress, BackfillRequest, BackfillState, Operations};
+use operations::{BackfillPreview, BackfillProgress, BackfillRequest, BackfillState, Operations};
 use serde_json::json;
 
 use super::list::ranges;
@@ -71,12 +71,16 @@ impl BackfillArguments {
     async fn request(&self, cx: &Context<'_>, request: &BackfillRequest) -> Result<Page, Fault> {
         if self.dry_run {
             let operations = cx.operations().await?;
-            let (preview, fires) = operations.preview_backfill(&self.job, request).await?;
+            let preview = operations.preview_backfill(&self.job, request).await?;
+            let BackfillPreview { report, fires, warning, .. } = preview;
             let mut text = Text::from(fires_text(&fires));
-            let page = report::preview_page(&preview);
+            if let Some(warning) = warning {
+                text.push_str(&line(&format!("warning: {warning}")));
+            }
+            let page = report::preview_page(&report);
             text.push(page.text);
-            let document = json!({ "report": preview, "fires": fires });
-            return Ok(Page::new(text, &document).ending(report::exit(&preview)));
+            let document = json!({ "report": report, "fires": fires, "warning": warning });
+            return Ok(Page::new(text, &document).ending(report::exit(&report)));
         }
         let by = self.signed.by_with_reason("backfill")?;
         let operations = cx.operations().await?;

@@ -72,6 +72,10 @@ pub(super) struct BackfillRequested {
     /// The fires; null unless it is a dry run.
     #[schema(value_type = Option<Vec<String>>)]
     fires: Option<Vec<Timestamp>>,
+    /// Reason why the fires may not be those of the instances, such as a job without a time zone;
+    /// null unless it is a dry run.
+    #[schema(value_type = Option<String>)]
+    warning: Option<&'static str>,
 }
 
 /// Lists the backfill in progress and the last ended ones, the newest first.
@@ -102,12 +106,14 @@ pub(super) async fn request_backfill(
     let of = body.items.map(items).transpose()?;
     let request = BackfillRequest::new(body.from, body.to).items(of).concurrency(body.concurrency);
     let Some(by) = intent.or_dry(body.dry_run).by(body.reason.as_deref())? else {
-        let (report, fires) = operations.preview_backfill(&job, &request).await?;
-        return Ok(answer(false, BackfillRequested { report, id: None, fires: Some(fires) }));
+        let preview = operations.preview_backfill(&job, &request).await?;
+        let (report, fires, warning) = (preview.report, Some(preview.fires), preview.warning);
+        return Ok(answer(false, BackfillRequested { report, id: None, fires, warning }));
     };
     let requested = operations.backfill(&job, &request, &by).await?;
     let (report, id) = (requested.report, requested.id);
-    Ok(answer(!report.failed.is_empty(), BackfillRequested { report, id, fires: None }))
+    let (fires, warning) = (None, None);
+    Ok(answer(!report.failed.is_empty(), BackfillRequested { report, id, fires, warning }))
 }
 
 /// Cancels a backfill: no item gets a further fire. Runs in progress go on.

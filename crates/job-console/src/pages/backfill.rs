@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 use coordination::{JobName, MAX_BACKFILL_CONCURRENCY};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use operations::{BackfillRequest, Error, JobSnapshot, Report, parse_items};
+use operations::{BackfillPreview, BackfillRequest, Error, JobSnapshot, Report, parse_items};
 use sharding::ShardingItem;
 
 use super::act::{entries, is_done, result};
@@ -82,6 +82,7 @@ fn list(job: &JobName) -> String {
 struct Expected {
     report: Report,
     fires: Vec<Timestamp>,
+    warning: Option<&'static str>,
     /// Number of items that run each fire.
     items: usize,
 }
@@ -178,7 +179,9 @@ async fn expected(
 ) -> Answer<Result<Expected, Fault>> {
     let items = wanted.items.as_ref().map_or_else(|| job.items().len(), BTreeSet::len);
     match request.namespace.operations.preview_backfill(job.job(), wanted).await {
-        Ok((report, fires)) => Ok(Ok(Expected { report, fires, items })),
+        Ok(BackfillPreview { report, fires, warning, .. }) => {
+            Ok(Ok(Expected { report, fires, warning, items }))
+        }
         Err(error) => fault_of(error).map(Err),
     }
 }
@@ -298,6 +301,9 @@ fn preview(
                 h1 #backfill-title { (lang.request_backfill()) (lang.colon()) (name) }
                 (Again::notice(again.as_ref(), cx))
                 @if has_effect { (fires(cx, job, expected)) }
+                @if let Some(warning) = expected.warning {
+                    p.why { b { (translated(cx, None, lang.warning_of_backfill(warning), warning)) } }
+                }
                 (entries(cx, &expected.report))
                 form.act method="post" action=(cx.href(&cx.address.text())) {
                     input type="hidden" name="digest" value=(digest_of(expected));

@@ -198,3 +198,22 @@ async fn job_that_cannot_run_past_fires_says_why() {
     let zh = world.get(&format!("/{list}?lang=zh")).await.text;
     assert!(zh.contains("固定延迟的作业") && !zh.contains("fixed delay"), "{zh}");
 }
+
+#[tokio::test]
+async fn fires_of_a_job_without_a_zone_come_with_a_warning() {
+    let world = World::empty().await;
+    create(&world, 1).await;
+    let job = JobName::new("job-000").unwrap();
+    let stored = world.operations().config(&job).await.unwrap();
+    let mut config = stored.config.unwrap();
+    (config.cron, config.time_zone) = (Some("0 0 6 * * ?".to_owned()), None);
+    let by = By::new("anna", "daily").unwrap();
+    world.operations().update_config(&config, stored.revision, &by).await.unwrap();
+    world.until("n/orders/jobs/job-000/configuration", |page| page.contains("0 0 6 * * ?")).await;
+    let form = format!("/n/orders/jobs/job-000/backfills/request?{PERIOD}");
+    let preview = world.get(&form).await.text;
+    assert_eq!(faults(&preview), [""; 0]);
+    assert!(preview.contains("the job has no time_zone"), "{preview}");
+    let zh = world.get(&format!("{form}&lang=zh")).await.text;
+    assert!(zh.contains("作业没有 time_zone") && !zh.contains("the job has no"), "{zh}");
+}

@@ -14,7 +14,7 @@ use sharding::ShardingItem;
 
 use super::{items, listed};
 use crate::change::Planned;
-use crate::{By, Error, JobSnapshot, Operations, Report, Result, schedule_of};
+use crate::{By, Error, JobSnapshot, Operations, Report, Result, schedule_of, zone_caveat};
 
 const BACKFILL: &str = "a backfill";
 
@@ -71,6 +71,19 @@ pub struct RequestedBackfill {
     pub report: Report,
     /// Id of the backfill; `None` if the period has no fires.
     pub id: Option<String>,
+}
+
+/// Expected result of a request for a backfill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackfillPreview {
+    /// Report that the change would have.
+    pub report: Report,
+    /// The fires, ascending.
+    pub fires: Vec<Timestamp>,
+    /// Reason why the fires may not be those of the instances: see
+    /// [`zone_caveat`](crate::zone_caveat).
+    pub warning: Option<&'static str>,
 }
 
 /// State of a backfill.
@@ -229,11 +242,12 @@ impl Operations {
         &self,
         job: &JobName,
         request: &BackfillRequest,
-    ) -> Result<(Report, Vec<Timestamp>)> {
+    ) -> Result<BackfillPreview> {
         let by = By::of_preview();
         let snapshot = self.job(job).await?;
         let (planned, fires) = plan(&snapshot, request, "preview", &by, self.present())?;
-        Ok((planned.report(job, None), fires))
+        let warning = snapshot.config().and_then(zone_caveat).filter(|_| !fires.is_empty());
+        Ok(BackfillPreview { report: planned.report(job, None), fires, warning })
     }
 
     /// Cancels a backfill: no item gets a further fire, and requests that wait are dropped. Runs in

@@ -19,7 +19,9 @@ use coordination::{JobName, ServerIp};
 
 use crate::{Error, Result, ServerPattern};
 
-pub use backfill::{BackfillProgress, BackfillRequest, BackfillState, RequestedBackfill};
+pub use backfill::{
+    BackfillPreview, BackfillProgress, BackfillRequest, BackfillState, RequestedBackfill,
+};
 pub use cancel::RunsToCancel;
 pub(crate) use config::readable_by_peers;
 pub use config::{FieldChange, StoredConfig, Updated, differences};

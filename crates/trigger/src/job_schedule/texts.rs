@@ -115,6 +115,37 @@ impl ScheduleTexts<'_> {
         Ok(Some(schedule))
     }
 
+    /// Returns true if the texts name no zone, and fire times depend on the default one: by an
+    /// expression, by excluded days or times, or by a time without an offset from UTC.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use trigger::ScheduleTexts;
+    ///
+    /// let mut texts = ScheduleTexts::default();
+    /// texts.cron = Some("@every 6h from 2026-01-01T00:00:00Z");
+    /// assert!(!texts.depends_on_default_zone());
+    /// texts.cron = Some("0 0 3 * * ?");
+    /// assert!(texts.depends_on_default_zone());
+    /// texts.time_zone = Some("Asia/Shanghai");
+    /// assert!(!texts.depends_on_default_zone());
+    /// ```
+    #[must_use]
+    pub fn depends_on_default_zone(&self) -> bool {
+        let (None, Some(cron)) = (self.time_zone, self.cron) else { return false };
+        let has_offset = |time: &str| time.trim().parse::<Timestamp>().is_ok();
+        let is_fixed = |rule: &str| match rule.trim().split_once(' ') {
+            Some(("@at", time)) => has_offset(time),
+            Some(("@every", rest)) => rest.split_once(" from ").is_none_or(|(_, t)| has_offset(t)),
+            Some(("@after", _)) => true,
+            _ => false,
+        };
+        let mut bounds = [self.not_before, self.not_after].into_iter().flatten();
+        let has_exclusions = self.excluded_days.is_some() || self.excluded_times.is_some();
+        has_exclusions || !cron.split(';').all(is_fixed) || !bounds.all(has_offset)
+    }
+
     /// Checks that the schedule of these texts has a fire after an instant.
     ///
     /// # Errors
@@ -166,5 +197,40 @@ fn quoted(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         None => format!("{text:?}"),
         Some((end, _)) => format!("{:?}…", text.split_at(end).0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fire_times_depend_on_the_default_zone_by_each_text_of_the_wall_clock() {
+        let of = |cron| ScheduleTexts { cron: Some(cron), ..ScheduleTexts::default() };
+        let every = of("@every 90s");
+        let (local, fixed) = (Some("2026-01-01T00:00:00"), Some("2026-01-01T00:00:00+08:00"));
+        let rows = [
+            ("on request", ScheduleTexts::default(), false),
+            ("expression", of("0 0/5 * * * ?"), true),
+            ("interval", every, false),
+            ("local start", of("@every 6h from 2026-01-01T00:00:00"), true),
+            ("fixed start", of("@every 6h from 2026-01-01T00:00:00Z"), false),
+            ("local time", of("@at 2026-12-24T09:00:00"), true),
+            ("fixed time", of("@at 2026-12-24T09:00:00Z"), false),
+            ("delay", of("@after 5m"), false),
+            ("one of several", of("@every 90s; 0 0 3 * * ?"), true),
+            ("excluded days", ScheduleTexts { excluded_days: Some("SUN"), ..every }, true),
+            (
+                "excluded times",
+                ScheduleTexts { excluded_times: Some("22:00..06:00"), ..every },
+                true,
+            ),
+            ("local bound", ScheduleTexts { not_before: local, ..every }, true),
+            ("fixed bound", ScheduleTexts { not_after: fixed, ..every }, false),
+            ("named zone", ScheduleTexts { time_zone: Some("UTC"), ..of("0 0 3 * * ?") }, false),
+        ];
+        for (case, texts, expected) in rows {
+            assert_eq!(texts.depends_on_default_zone(), expected, "{case}");
+        }
     }
 }

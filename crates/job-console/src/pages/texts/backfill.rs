@@ -20,6 +20,13 @@ const OBSTACLES: &Patterns = &[
     ("it has no schedule, so it has no past fires", "它没有调度，因此没有过去的触发"),
 ];
 
+/// Warnings of a preview, by patterns as those of effects.
+const WARNINGS: &Patterns = &[(
+    "the job has no time_zone, so these fires are computed in UTC; instances with another default \
+     time zone have other fires",
+    "作业没有 time_zone，因此这些触发按 UTC 计算；默认时区不同的实例有不同的触发",
+)];
+
 messages! {
     backfill() "Backfill" | "补跑";
     backfills() "Backfills" | "补跑";
@@ -82,6 +89,12 @@ impl Lang {
     /// that are not of the closed set.
     pub(crate) fn obstacle_of_backfill(self, text: &str) -> Option<String> {
         translated(self, OBSTACLES, text)
+    }
+
+    /// Returns the warning of a preview in Chinese; `None` for other languages, and for texts that
+    /// are not of the closed set.
+    pub(crate) fn warning_of_backfill(self, text: &str) -> Option<String> {
+        translated(self, WARNINGS, text)
     }
 }
 
