@@ -63,7 +63,7 @@ pub enum ScriptContext {
 /// | `EJOB_FIRE_TIME` | scheduled fire time, `2024-02-29T12:00:10Z` |
 /// | `EJOB_FIRST_FIRE_TIME` | first fire that the run stands for; absent if it is the only one |
 /// | `EJOB_FIRE_COUNT` | number of fires that the run stands for, at least 1 |
-/// | `EJOB_SOURCE` | `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL` |
+/// | `EJOB_SOURCE` | `NORMAL`, `MISFIRE`, `FAILOVER`, `MANUAL` or `BACKFILL` |
 /// | `EJOB_INSTANCE` | instance of the run |
 /// | `EJOB_FENCING_TOKEN` | fencing token, to be sent to the store with every effect |
 /// | `EJOB_IDEMPOTENCY_KEY` | the same for all runs of one fire of the item |

@@ -24,7 +24,7 @@ use jiff::Timestamp;
 /// | [`job_parameter`](Self::job_parameter) | empty | parameter of all runs |
 /// | [`failover`](Self::failover) | off | other instances take over orphaned runs |
 /// | [`misfire`](Self::misfire) | on | fires that met the running item are run once afterwards |
-/// | [`overlap`](Self::overlap) | none | fires cancel the run that they meet, or queue behind it |
+/// | [`overlap`](Self::overlap) | none | fires cancel the run that they meet, queue behind it, or run beside it |
 /// | [`catch_up`](Self::catch_up) | none | missed fires are each run afterwards |
 /// | [`static_sharding`](Self::static_sharding) | off | items stay when instances join or leave |
 /// | [`monitor_execution`](Self::monitor_execution) | on | runs are claimed in the registry |
@@ -220,7 +220,8 @@ impl JobBuilder {
     /// Sets the time of the only fire of the job, in whole seconds. The same as
     /// [`cron`](Self::cron) with `@at`.
     ///
-    /// An instance that joins later than that time does not run the fire.
+    /// If no instance runs the job at that time, the fire is not run, unless the job
+    /// [catches up](Self::catch_up).
     ///
     /// # Examples
     /// ```
