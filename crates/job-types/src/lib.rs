@@ -17,7 +17,7 @@ pub use allow::Allow;
 pub use dataflow::{Dataflow, DataflowJob, Streaming};
 #[cfg(unix)]
 pub use file::{
-    DeclaredJob, DifferentLimits, DuplicateJob, FileChecks, JobFile, JobFileError,
+    DeclaredJob, DifferentLimits, DuplicateJob, FileChecks, JobFile, JobFileError, ProcessOptions,
     declared_configs, declared_groups, entry_of,
 };
 #[cfg(feature = "http")]

@@ -6,7 +6,9 @@ use crate::support;
 use std::time::Duration;
 
 use coordination::encode_config;
-use job_types::{Allow, DeclaredJob, FileChecks, Invalid, JobFile, Script, StoredJob};
+use job_types::{
+    Allow, DeclaredJob, FileChecks, Invalid, JobFile, ProcessOptions, Script, StoredJob,
+};
 use lite::{
     Dialect, JavaFields, JavaJobType, JavaSettings, JobBuilder, JobConfig, MaxTimeDiff, Outcome,
 };
@@ -231,6 +233,23 @@ fn checks_of_a_program_are_reported_with_the_other_mistakes() {
 }
 
 #[test]
+fn options_of_the_process_are_read_in_both_forms() {
+    let job = "[[jobs]]\nname = 'j'\nsharding_total_count = 1\nstored = true";
+    let toml = "max_concurrency = 8\nweight = 2\nzone = 'a'\nlabels = { disk = 'ssd', gpu = 'no' }";
+    let yaml = "{max_concurrency: 8, weight: 2, zone: a, labels: {disk: ssd, gpu: 'no'}, \
+                jobs: [{name: j, sharding_total_count: 1, stored: true}]}";
+    let files = [JobFile::from_toml(&format!("{toml}\n{job}")), JobFile::from_yaml(yaml)];
+    for process in files.map(|file| file.unwrap().process().clone()) {
+        assert_eq!((process.max_concurrency, process.weight), (Some(8), Some(2)));
+        assert_eq!(process.zone.as_deref(), Some("a"));
+        let labels: Vec<_> = process.labels.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(labels, [("disk", "ssd"), ("gpu", "no")]);
+    }
+    let none = JobFile::from_toml(job).unwrap();
+    assert_eq!(none.process(), &ProcessOptions::default());
+}
+
+#[test]
 fn contents_of_a_calendar_file_are_stored_and_its_path_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("jobs.toml");
@@ -389,6 +408,7 @@ fn errors_have_line_field_value_and_valid_values() {
         job(&all)
     };
     let url = |url: &str| job(&format!("[jobs.http]\nmethod = \"GET\"\nurl = \"{url}\""));
+    let process = |line: &str| format!("{line}\n{}", job("stored = true"));
     let rows = [
         ("nothing", String::new(), "jobs is empty; valid is at least one job"),
         (
@@ -671,6 +691,43 @@ fn errors_have_line_field_value_and_valid_values() {
             "no file",
             http("body = '${file:/no/such}'").replace("GET", "PUT"),
             "http.body is ${file:/no/such}; valid is a file of at most 64 KiB",
+        ),
+        (
+            "limit of the process",
+            process("max_concurrency = 0"),
+            "max_concurrency is 0; valid is 1 or more",
+        ),
+        (
+            "text as a limit",
+            process("max_concurrency = '8'"),
+            "line 1: max_concurrency is \"8\"; valid is 1 or more",
+        ),
+        ("weight", process("weight = 101"), "line 1: weight is 101; valid is 1 to 100"),
+        ("zone", process("zone = 'a b'"), "line 1: zone is \"a b\"; valid is 1 to 63 letters"),
+        (
+            "list of labels",
+            process("labels = ['disk=ssd']"),
+            "valid is a table of texts such as { disk = \"ssd\" }",
+        ),
+        (
+            "number as a label",
+            process("labels = { gpu = 1 }"),
+            "line 1: labels.gpu is 1; valid is a text in quotes",
+        ),
+        (
+            "label",
+            process("labels = { disk = '' }"),
+            "line 1: labels.disk is \"\"; valid is 1 to 63 letters",
+        ),
+        (
+            "reserved label",
+            process("labels = { zone = 'a' }"),
+            "line 1: labels.zone is \"zone\"; valid is another key",
+        ),
+        (
+            "weight of a job",
+            job("stored = true\nweight = 2"),
+            "weight is a key of the file: write it above the first job",
         ),
         ("relative", "[allow]\ncommands = [['sh']]".into(), "allow.commands is [\"sh\"]"),
         ("host", "[allow]\nhosts = ['*']".into(), "allow.hosts is \"*\""),

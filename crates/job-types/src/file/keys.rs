@@ -14,7 +14,7 @@ const FROM_1: &str = "a whole number from 1 to 4294967295";
 const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
 
 /// Keys by their paths, without the indices of list elements, with the valid values of each.
-pub(super) const KEYS: [(&str, &str); 95] = [
+pub(super) const KEYS: [(&str, &str); 99] = [
     ("allow", "a table with commands, hosts, alert_hosts and secrets"),
     ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
     ("allow.commands", "a list of lists of words, such as [[\"/opt/report.sh\", \"--daily\"]]"),
@@ -112,7 +112,11 @@ pub(super) const KEYS: [(&str, &str); 95] = [
     ("jobs.strategy", "the name of a strategy in quotes, such as \"ODEVITY\""),
     ("jobs.time_zone", "an IANA name in quotes, such as \"Asia/Shanghai\""),
     ("jobs.timeout", A_TIME),
+    ("labels", "a table of texts such as { disk = \"ssd\" }"),
+    ("max_concurrency", "1 or more, or no such key: no limit"),
     ("registry", AN_ADDRESS),
+    ("weight", "a whole number from 1 to 100"),
+    ("zone", "a text in quotes, such as \"eu-1\""),
 ];
 
 /// Returns the description of the valid values at a path. Below `env` and `headers` any name is
@@ -244,6 +248,7 @@ mod tests {
                 "registry",
                 Some("registry is a key of the file: write it above the first job"),
             ),
+            ("jobs", "zone", Some("zone is a key of the file: write it above the first job")),
             ("jobs", "shell", Some("shell is a key of the table script")),
             ("", "name", Some("name is a key of a job")),
             ("", "retry", Some("retry is a table of a job: in TOML, [jobs.retry]")),

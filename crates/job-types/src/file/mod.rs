@@ -9,6 +9,7 @@ mod keys;
 #[cfg(feature = "alerts")]
 mod messages;
 mod model;
+mod process;
 #[cfg(feature = "http")]
 mod request;
 mod search;
@@ -29,6 +30,7 @@ use tree::{Node, Step};
 pub use declared::DeclaredJob;
 pub use entry::entry_of;
 pub use error::JobFileError;
+pub use process::ProcessOptions;
 pub use several::{DifferentLimits, DuplicateJob, declared_configs, declared_groups};
 
 /// A TOML or YAML file that declares jobs, so that a worker needs no code. Both forms have the same
@@ -40,6 +42,12 @@ pub use several::{DifferentLimits, DuplicateJob, declared_configs, declared_grou
 /// The key `registry` is the address of the registry that the jobs are for, such as
 /// `sqlite:registry.db`. `ejob worker` uses it if its command line and its environment name none.
 /// Other programs open it themselves: [`registry`](JobFile::registry).
+///
+/// # Process
+/// The keys `max_concurrency`, `weight`, `zone` and `labels` (a table) are options of the process
+/// that runs the jobs, as in [`SchedulerBuilder`](lite::SchedulerBuilder). In `ejob worker`, an
+/// option or a variable wins over its key. Other programs pass them to their scheduler:
+/// [`ProcessOptions::configure`].
 ///
 /// # Keys of a job
 /// - `name`, `sharding_total_count`: required.
@@ -158,6 +166,7 @@ pub use several::{DifferentLimits, DuplicateJob, declared_configs, declared_grou
 #[derive(Debug)]
 pub struct JobFile {
     registry: Option<String>,
+    process: ProcessOptions,
     allow: Allow,
     groups: Vec<(GroupName, GroupLimits)>,
     jobs: Vec<DeclaredJob>,
@@ -315,7 +324,7 @@ impl JobFile {
 
     /// Reads a tree up to its first mistake.
     fn of(tree: &Node, given: &Given<'_>) -> Result<Self, Found> {
-        let FileDoc { registry, allow, groups, jobs } =
+        let FileDoc { registry, max_concurrency, weight, zone, labels, allow, groups, jobs } =
             FileDoc::deserialize(tree).map_err(|mistake| describe(tree, &mistake))?;
         let in_file = |invalid| {
             let path = steps(&invalid);
@@ -331,6 +340,8 @@ impl JobFile {
             let error = JobFileError::Registry { line: tree.line_of(&path), reason };
             return Err(Found { path, error: Box::new(error) });
         }
+        let process = ProcessOptions { max_concurrency, weight, zone, labels };
+        process.check().map_err(in_file)?;
         let allow = check::allow(allow).map_err(in_file)?;
         if jobs.is_empty() {
             return Err(in_file(Invalid::new("jobs", "empty", "at least one job")));
@@ -356,7 +367,7 @@ impl JobFile {
             given.checks.job(&job).map_err(in_job)?;
             declared.push(job);
         }
-        Ok(Self { registry, allow, groups, jobs: declared })
+        Ok(Self { registry, process, allow, groups, jobs: declared })
     }
 
     /// Returns the groups of jobs with their limits, in the order of the file.
@@ -392,6 +403,12 @@ impl JobFile {
     #[must_use]
     pub fn registry(&self) -> Option<&str> {
         self.registry.as_deref()
+    }
+
+    /// Returns the options of the process that runs the jobs.
+    #[must_use]
+    pub fn process(&self) -> &ProcessOptions {
+        &self.process
     }
 
     /// Returns the permissions of definitions from the registry.

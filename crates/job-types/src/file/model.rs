@@ -12,6 +12,11 @@ use crate::SecretText;
 #[serde(deny_unknown_fields)]
 pub(super) struct FileDoc {
     pub(super) registry: Option<String>,
+    pub(super) max_concurrency: Option<usize>,
+    pub(super) weight: Option<u32>,
+    pub(super) zone: Option<String>,
+    #[serde(default)]
+    pub(super) labels: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) allow: AllowDoc,
     #[serde(default)]

@@ -13,7 +13,9 @@ use coordination::{Dialect, JobConfig, JobName, ServerIp};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use job_alerts::with_alerts;
-use job_types::{Allow, DeclaredJob, FileChecks, Invalid, JobFile, JobFileError, ScriptLauncher};
+use job_types::{
+    DeclaredJob, FileChecks, Invalid, JobFile, JobFileError, ProcessOptions, ScriptLauncher,
+};
 use lite::{ConfigDifference, ErrorHandlers, GroupLimits, GroupName, JobHandle, Scheduler};
 use serde_json::json;
 use sharding::{InstanceAttributes, InvalidPlacement, MAX_WEIGHT, StrategyRegistry};
@@ -47,14 +49,17 @@ pub(crate) struct WorkerArguments {
     /// Name that this process keeps across restarts, for jobs with static sharding
     #[arg(long, value_name = "NAME")]
     stable_name: Option<String>,
-    /// Weight of this process, 1 to 100: its share of the items of jobs with placement
-    #[arg(long, env = "EJOB_WEIGHT", value_name = "WEIGHT", default_value_t = 1,
+    /// Weight of this process, 1 to 100: its share of the items of jobs with placement [default:
+    /// that of the file, otherwise 1]
+    #[arg(long, env = "EJOB_WEIGHT", value_name = "WEIGHT",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_WEIGHT)))]
-    weight: u32,
+    weight: Option<u32>,
     /// Zone of this process, such as a rack or a data center, whose processes can fail together
+    /// [default: that of the file]
     #[arg(long, env = "EJOB_ZONE", value_name = "ZONE", value_parser = zone)]
     zone: Option<String>,
-    /// Label of this process for the placement rules of jobs; can be repeated
+    /// Label of this process for the placement rules of jobs; can be repeated [default: those of
+    /// the file]
     #[arg(long = "label", env = "EJOB_LABELS", value_name = "KEY=VALUE", value_delimiter = ',',
         value_parser = label)]
     labels: Vec<(String, String)>,
@@ -64,7 +69,8 @@ pub(crate) struct WorkerArguments {
     /// Time zone of cron expressions without one; must be the same for all processes of a job
     #[arg(long, value_name = "ZONE")]
     default_time_zone: Option<String>,
-    /// Items that run at the same time, of all jobs of the worker [default: no limit]
+    /// Items that run at the same time, of all jobs of the worker [default: the limit of the file,
+    /// otherwise none]
     #[arg(long, value_name = "N", env = "EJOB_MAX_CONCURRENCY", value_parser = at_least_one)]
     max_concurrency: Option<usize>,
     /// Time that runs may continue after SIGTERM or ctrl-c
@@ -103,7 +109,7 @@ impl WorkerArguments {
         let outlets = outlets?;
         let connect = cx.connect().beside_file(in_file.is_some());
         let target = self.target(&connect, in_file.as_ref());
-        let scheduler = self.scheduler(cx, &outlets, file.allow(), &connect, target.clone());
+        let scheduler = self.scheduler(cx, &outlets, &file, &connect, target.clone());
         let Some(scheduler) = signals.unless(scheduler).await else {
             return Ok(stopped());
         };
@@ -157,7 +163,7 @@ impl WorkerArguments {
         &self,
         cx: &Context<'_>,
         outlets: &Outlets,
-        allow: &Allow,
+        file: &JobFile,
         connect: &ConnectArguments,
         target: Result<Target, Fault>,
     ) -> Result<Scheduler, Fault> {
@@ -168,7 +174,7 @@ impl WorkerArguments {
         // Before the log lines of the connection, so that it is the first line of a terminal.
         cx.print_line(&notice);
         let registry = cx.open(place).await?;
-        let handlers = with_alerts(ErrorHandlers::default(), allow.outbound());
+        let handlers = with_alerts(ErrorHandlers::default(), file.allow().outbound());
         let mut builder = outlets.subscribe(Scheduler::builder(registry)).error_handlers(handlers);
         if let Some(ip) = &self.server_ip {
             builder = builder.server_ip(ip.as_str())?;
@@ -176,23 +182,27 @@ impl WorkerArguments {
         if let Some(name) = &self.stable_name {
             builder = builder.stable_name(name.as_str());
         }
-        builder = builder.weight(self.weight)?;
-        if let Some(zone) = &self.zone {
-            builder = builder.zone(zone.as_str())?;
-        }
-        for (key, value) in &self.labels {
-            builder = builder.label(key.as_str(), value.as_str())?;
-        }
+        builder = self.process(file).configure(builder)?;
         if let Some(dialect) = self.dialect {
             builder = builder.dialect(dialect);
         }
         if let Some(zone) = &self.default_time_zone {
             builder = builder.default_time_zone(zone)?;
         }
-        if let Some(max) = self.max_concurrency {
-            builder = builder.max_concurrency(max);
-        }
         Ok(builder.build()?)
+    }
+
+    /// Returns the options of the process. Options of the command line and variables win over the
+    /// file.
+    fn process(&self, file: &JobFile) -> ProcessOptions {
+        let mut process = file.process().clone();
+        process.max_concurrency = self.max_concurrency.or(process.max_concurrency);
+        process.weight = self.weight.or(process.weight);
+        process.zone = self.zone.clone().or(process.zone);
+        if !self.labels.is_empty() {
+            process.labels = self.labels.iter().cloned().collect();
+        }
+        process
     }
 
     /// Registers the jobs, prints the ready line, and waits for the end.
@@ -443,4 +453,41 @@ fn checked(file: &JobFile) -> Page {
     let names: Vec<_> = configs.iter().map(|config| config.job_name.to_string()).collect();
     text.push_str(&format!("{} can be used\n", counted(names.len(), "job")));
     Page::new(text, &json!({ "jobs": names }))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        worker: WorkerArguments,
+    }
+
+    #[test]
+    fn options_win_over_the_file_one_by_one() {
+        let job = "[[jobs]]\nname = 'j'\nsharding_total_count = 1\nstored = true";
+        let process = "max_concurrency = 8\nweight = 2\nzone = 'a'\nlabels = { disk = 'ssd' }";
+        let file = JobFile::from_toml(&format!("{process}\n{job}")).unwrap();
+        let of = |options: &[&str]| {
+            let line = ["ejob", "jobs.toml"].iter().chain(options);
+            let process = Line::try_parse_from(line).unwrap().worker.process(&file);
+            let labels: Vec<_> = process.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
+            let (max, weight) = (process.max_concurrency.unwrap(), process.weight.unwrap());
+            format!("{max} {weight} {} {}", process.zone.unwrap(), labels.join(","))
+        };
+        let rows: [(&[&str], &str); 5] = [
+            (&[], "8 2 a disk=ssd"),
+            (&["--max-concurrency", "3"], "3 2 a disk=ssd"),
+            (&["--weight", "1"], "8 1 a disk=ssd"),
+            (&["--zone", "b"], "8 2 b disk=ssd"),
+            (&["--label", "gpu=yes", "--label", "os=linux"], "8 2 a gpu=yes,os=linux"),
+        ];
+        for (options, expected) in rows {
+            assert_eq!(of(options), expected, "{options:?}");
+        }
+    }
 }
