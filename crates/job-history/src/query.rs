@@ -35,6 +35,10 @@ pub struct FireQuery {
     pub(crate) instance: Option<InstanceId>,
     /// Selects fires with a run.
     pub(crate) has_run: bool,
+    /// Selects fires whose last run was not of a request of an operator, nor its takeover.
+    pub(crate) without_requests: bool,
+    /// Selects fires whose last run was not a takeover.
+    pub(crate) without_takeovers: bool,
     /// Selects fires whose gap lasts beyond this time.
     pub(crate) gap_beyond: Option<Timestamp>,
 }

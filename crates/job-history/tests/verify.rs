@@ -151,8 +151,21 @@ async fn gaps_reports_and_later_runs_count_across_the_ends_of_the_period() {
     let run = Run { item: 1, fire: 30_000, source: RunSource::Misfire, token: 1 };
     a.claims(30_000, run);
     a.ends((30_000, 30_001), run, Outcome::Succeeded, "");
-    // Item 2: the instance misses the first fire with all items. Nothing is recorded of the second.
+    // A run of a request after the period stands for no fire.
+    let manual = Run { fire: 25_001, source: RunSource::Manual, ..run };
+    a.ends((25_001, 25_002), manual, Outcome::Succeeded, "");
+    // Items 2 and 3: the instance misses the first fire with all items, and it ran item 2 after the
+    // period, and item 3 before. Nothing is recorded of the second fire.
     a.misses_all(10_001, 10_000, MissReason::Paused);
+    let b = Publisher { subscriber: history.subscriber(), job: "job", instance_number: 2 };
+    let [before, after] = [0, 30_000].map(|fire| Run { fire, source: RunSource::Normal, ..run });
+    b.ends((0, 1), Run { item: 2, ..before }, Outcome::Succeeded, "");
+    a.ends((30_000, 30_001), Run { item: 2, ..after }, Outcome::Succeeded, "");
+    a.ends((0, 1), Run { item: 3, ..before }, Outcome::Succeeded, "");
+    b.ends((30_000, 30_001), Run { item: 3, ..after }, Outcome::Succeeded, "");
+    // Another instance misses the second fire, and has never run these items.
+    let c = Publisher { subscriber: history.subscriber(), job: "job", instance_number: 3 };
+    c.misses_all(20_001, 20_000, MissReason::Paused);
     history.flush(DEADLINE).await.unwrap();
     let query = VerifyQuery::new(at(5_000), at(25_000));
     let now = played.now + Duration::from_secs(120);
@@ -164,10 +177,12 @@ async fn gaps_reports_and_later_runs_count_across_the_ends_of_the_period() {
     let paused = (Verdict::Missed, "an instance missed it: the instance is paused");
     let stands = "the item was still running; its run of 2024-02-29T12:00:30Z stands for this fire";
     assert_eq!(of_item(1), [(Verdict::Missed, stands), (Verdict::Missed, stands)]);
-    assert_eq!(of_item(0)[0], paused);
-    assert_eq!(of_item(0)[1].0, Verdict::Missed, "{:?}", of_item(0));
-    assert_eq!(of_item(2)[0], paused);
-    assert_eq!(of_item(2)[1].0, Verdict::Unexplained, "{:?}", of_item(2));
+    let gap = (Verdict::Missed, "an instance missed them: the instance is paused");
+    assert_eq!(of_item(0), [gap, gap]);
+    for item in [2, 3] {
+        assert_eq!(of_item(item)[0], paused);
+        assert_eq!(of_item(item)[1].0, Verdict::Unexplained, "{:?}", of_item(item));
+    }
     history.close(DEADLINE).await.unwrap();
     played.history.close(DEADLINE).await.unwrap();
 }

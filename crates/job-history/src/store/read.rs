@@ -166,6 +166,12 @@ fn fire_conditions(query: &FireQuery) -> Conditions {
         .with_outcome(query.outcome.as_ref())
         .when("instance = ?", query.instance.as_ref().map(InstanceId::as_str))
         .when("token >= ?", query.has_run.then_some(0_i64))
+        // Times of requests are odd, also after a takeover, which changes the source.
+        .when(
+            "source NOT IN ('MANUAL', 'BACKFILL') AND fire_ms % 2 = ?",
+            query.without_requests.then_some(0_i64),
+        )
+        .when("source <> ?", query.without_takeovers.then_some(RunSource::Failover.as_str()))
         .when("gap_until_ms > ?", ms(query.gap_beyond))
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use sharding::InstanceId;
+
 use super::read::reason_of_missed;
 use super::write::Cells;
 use super::{ColumnKind, Fault, Store, Value};
@@ -13,30 +15,37 @@ const REPORT_MS: i64 = 86_400_000;
 const CLOCKS_MS: i64 = 60_000;
 
 impl Store {
-    /// Returns the reasons of instances that missed a fire with all their items, by fire time.
+    /// Returns the reasons of instances that missed a fire with all their items, by fire time and
+    /// instance. `limit` is the maximum number of reports.
     pub(crate) async fn missed_by_instances(
         &self,
         job: &str,
-        from_ms: i64,
-        until_ms: i64,
-    ) -> Result<BTreeMap<i64, String>, Fault> {
-        let sql = "SELECT fire_ms, MIN(text) FROM ejob_event WHERE at_ms >= ? AND at_ms < ? AND job = ? \
-                   AND kind = 'missed' AND item IS NULL AND fire_ms >= ? AND fire_ms < ? GROUP BY fire_ms";
-        let values: [Value; 5] = [
+        (from_ms, until_ms): (i64, i64),
+        limit: i64,
+    ) -> Result<BTreeMap<i64, BTreeMap<InstanceId, String>>, Fault> {
+        let sql = "SELECT fire_ms, instance, MIN(text) FROM ejob_event WHERE at_ms >= ? AND at_ms < ? AND job = ? \
+                   AND kind = 'missed' AND item IS NULL AND fire_ms >= ? AND fire_ms < ? \
+                   AND instance IS NOT NULL GROUP BY fire_ms, instance ORDER BY fire_ms, instance LIMIT ?";
+        let values: [Value; 6] = [
             from_ms.saturating_sub(CLOCKS_MS).into(),
             until_ms.saturating_add(REPORT_MS).into(),
             job.into(),
             from_ms.into(),
             until_ms.into(),
+            limit.into(),
         ];
-        let rows = self.rows(sql, &values, &[ColumnKind::Int, ColumnKind::Text]).await?;
-        let reports = rows.into_iter().filter_map(|row| {
+        let kinds = [ColumnKind::Int, ColumnKind::Text, ColumnKind::Text];
+        let mut reports: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for row in self.rows(sql, &values, &kinds).await? {
             let mut row = Cells(row.into_iter());
-            let (fire_ms, text) = (row.int()?, row.text()?);
-            let reason = reason_of_missed(&text).map(str::to_owned);
-            Some((fire_ms, reason.unwrap_or(text)))
-        });
-        Ok(reports.collect())
+            let (fire_ms, instance, text) = (row.int(), row.text(), row.text());
+            if let (Some(fire_ms), Some(instance), Some(text)) = (fire_ms, instance, text) {
+                let reason = reason_of_missed(&text).map(str::to_owned);
+                let of_fire = reports.entry(fire_ms).or_default();
+                of_fire.insert(InstanceId::new(instance), reason.unwrap_or(text));
+            }
+        }
+        Ok(reports)
     }
 
     /// Returns the time of the first record of a job.

@@ -36,6 +36,9 @@ pub(super) struct Expected {
     pub(super) fires: Vec<ExpectedFire>,
     pub(super) unjudged: Vec<UnjudgedPeriod>,
     periods: Vec<PeriodFacts>,
+    /// Times, also outside of the period, in which fires wait in a queue: beginning and exclusive
+    /// end.
+    queued: Vec<(i64, i64)>,
 }
 
 /// Facts of a configuration on which verdicts depend.
@@ -63,7 +66,7 @@ impl Expected {
         (from_ms, until_ms): (i64, i64),
         first_record_ms: Option<i64>,
     ) -> Result<Self, TooManyFires> {
-        let mut expected = Self::default();
+        let mut expected = Self { queued: queued_times(configs), ..Self::default() };
         let begin = first_record_ms.map_or(until_ms, |first| first.clamp(from_ms, until_ms));
         if begin > from_ms {
             let reason = if first_record_ms.is_some() {
@@ -167,6 +170,11 @@ impl Expected {
         self.periods.get(fire.period).is_some_and(|it| it.is_monitored)
     }
 
+    /// Returns true if a fire that met the busy item at this time waited for a run of its own.
+    pub(super) fn is_queued_at(&self, ms: i64) -> bool {
+        self.queued.iter().any(|(from, until)| (*from..*until).contains(&ms))
+    }
+
     fn period_at(&self, ms: i64) -> Option<&PeriodFacts> {
         self.periods.iter().find(|it| (it.from_ms..it.until_ms).contains(&ms))
     }
@@ -176,6 +184,15 @@ impl PeriodFacts {
     fn is_near(&self, fire_ms: i64) -> bool {
         self.changes.iter().any(|change| fire_ms.abs_diff(*change) < CHANGE_MS.unsigned_abs())
     }
+}
+
+fn queued_times(configs: &[ConfigPeriod]) -> Vec<(i64, i64)> {
+    let has_queue = |period: &&ConfigPeriod| {
+        period.config.as_ref().is_ok_and(|config| config.queue_limit().is_some())
+    };
+    let ms = |time: Option<Timestamp>, none| time.map_or(none, Timestamp::as_millisecond);
+    let queued = configs.iter().filter(has_queue);
+    queued.map(|it| (ms(it.from, i64::MIN), ms(it.until, i64::MAX))).collect()
 }
 
 fn texts_of(config: &JobConfig) -> Texts<'_> {

@@ -120,20 +120,29 @@ impl Judge<'_> {
         let fire = record.fire.as_millisecond();
         let ledger = self.ledger(record.item);
         let waits = "the item was still running; the fire waits for the end of that run";
-        // A queued fire gets a run of its own: no other run stands for it.
         if ledger.is_some_and(|it| it.queued.contains(&FireTime(fire))) {
             return (Verdict::Open, Some(waits.to_owned()));
         }
-        if let Some(run) = self.evidence.run_after(record) {
+        let run = self.evidence.run_after(record);
+        // A queued fire gets a run of its own: no other run of the queue stands for it.
+        let is_queued = |run: &FireRecord| {
+            self.expected.is_queued_at(fire)
+                && self.expected.is_queued_at(run.fire.as_millisecond())
+        };
+        if let Some(run) = run.filter(|run| !is_queued(run)) {
             let reason =
                 format!("the item was still running; its run of {} stands for this fire", run.fire);
             return (Verdict::Missed, Some(reason));
         }
-        let noted = ledger.and_then(|it| it.misfire);
+        let noted = ledger.filter(|it| it.queued.is_empty()).and_then(|it| it.misfire);
         if noted.is_some_and(|it| (it.first.0..=it.last.0).contains(&fire)) {
             return (Verdict::Open, Some(waits.to_owned()));
         }
-        let reason = "the item was still running, and no later run of the item is recorded";
+        let reason = if run.is_some() {
+            "the item was still running; the fire waited for a run of its own, and none is recorded"
+        } else {
+            "the item was still running, and no later run of the item is recorded"
+        };
         (Verdict::Unexplained, Some(reason.to_owned()))
     }
 
@@ -166,11 +175,11 @@ impl Judge<'_> {
     /// Judges a fire without a record of its own.
     fn unrecorded(&self, fire: &ExpectedFire, item: u32) -> Ruling {
         let fire_ms = fire.fire_ms;
-        if let Some(reason) = self.evidence.reports.get(&fire_ms) {
-            return (Verdict::Missed, Some(format!("an instance missed it: {reason}")));
-        }
         if let Some(gap) = self.evidence.gap_with(fire_ms, item) {
             return (Verdict::Missed, Some(gap.reason.clone()));
+        }
+        if let Some(reason) = self.evidence.missed_by_owner(fire_ms, item) {
+            return (Verdict::Missed, Some(format!("an instance missed it: {reason}")));
         }
         let record = self.registry.records.get(&item);
         if let Some(record) = record.filter(|_| self.expected.is_monitored(fire)) {
@@ -229,6 +238,9 @@ impl Judge<'_> {
         let lost: u64 = lost.map(|drop| drop.dropped).sum();
         if lost > 0 {
             parts.push(format!("{lost} records of that time were lost"));
+        }
+        if self.evidence.reports.contains_key(&fire_ms) {
+            parts.push("no run shows that the item was of an instance that missed it".to_owned());
         }
         if !self.expected.is_monitored(fire) {
             parts.push("the job is not monitored, so missed fires are not recorded".to_owned());

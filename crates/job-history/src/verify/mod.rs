@@ -110,7 +110,7 @@ impl Examination<'_> {
         (mut from_ms, until_ms): (i64, i64),
     ) -> Result<Verification> {
         let store = &history.store;
-        let mut gaps = history.with_public_error(store.gaps_over(self.name, from_ms).await)?;
+        let mut carried = history.with_public_error(store.gaps_over(self.name, from_ms).await)?;
         let mut found = Verification {
             counts: VerdictCounts::default(),
             fires: Vec::new(),
@@ -121,14 +121,15 @@ impl Examination<'_> {
         while from_ms < until_ms {
             let end_ms = self.end_of_window(from_ms, until_ms);
             let window = Window { job: self.name, from_ms, until_ms: end_ms };
-            let evidence = history.with_public_error(store.evidence(window, gaps).await)?;
+            let evidence = store.evidence(window, carried, &self.expected).await;
+            let evidence = history.with_public_error(evidence)?;
             let evidence = evidence.map_err(|TooManyRecords| too_many_records(self.query))?;
             let Self { expected, registry, background, .. } = &self;
             let judge = Judge { expected, registry, background, evidence: &evidence };
             for fire in judge.fires((from_ms, end_ms)) {
                 self.add(fire, &mut found);
             }
-            gaps = evidence.into_last_gaps();
+            carried = evidence.into_carried();
             from_ms = end_ms;
         }
         Ok(Verification { unjudged: self.expected.unjudged, drops: self.background.drops, ..found })

@@ -6,7 +6,7 @@ use coordination::{FencingToken, FireRange, FireTime, Gap, JobConfig, JobName, L
 use operations::ConfigPeriod;
 use sharding::InstanceId;
 
-use super::evidence::RecordedGap;
+use super::evidence::{Carried, RecordedGap};
 use super::*;
 use crate::{CompletedRun, DropRecord, FireOutcome, FireRecord};
 
@@ -194,9 +194,6 @@ fn recorded_reasons_of_missed_fires_are_kept() {
     };
     let carried = RecordedGap::of(&gap(-5, 1)).unwrap();
     let over = RecordedGap::of(&gap(-5, 0)).unwrap();
-    let report = |it: &mut Facts| {
-        it.evidence.reports.insert(NOON, "the instance is paused".to_owned());
-    };
     let unknown = "the history has no record of it; the registry shows later fires of the item";
     let lost = "the holder 10.0.0.1@-@b is gone; the run is not taken over";
     check([
@@ -208,25 +205,48 @@ fn recorded_reasons_of_missed_fires_are_kept() {
         (Facts::of(vec![gap(0, 9)]), Verdict::Missed, "no instance lived"),
         (
             Facts::of(vec![]).with(|it| {
-                it.evidence = evidence::Evidence::after([(0, vec![carried])].into());
+                it.evidence = after([(0, vec![carried])]);
             }),
             Verdict::Missed,
             "no instance lived",
         ),
         (
             Facts::of(vec![]).with(|it| {
-                it.evidence = evidence::Evidence::after([(0, vec![over])].into());
+                it.evidence = after([(0, vec![over])]);
             }),
             Verdict::Unexplained,
             unknown,
         ),
-        (
-            Facts::of(vec![]).with(report),
-            Verdict::Missed,
-            "an instance missed it: the instance is paused",
-        ),
         (Facts::of(vec![without_run(0, "orphaned", lost)]), Verdict::Run, lost),
     ]);
+}
+
+fn after<const N: usize>(gaps: [(u32, Vec<RecordedGap>); N]) -> evidence::Evidence {
+    evidence::Evidence::after(Carried::of_gaps(gaps.into()))
+}
+
+#[test]
+fn instance_that_missed_all_its_items_explains_only_items_that_it_ran() {
+    let report = |it: &mut Facts| {
+        let of_fire = [(id("a"), "the instance is paused".to_owned())];
+        it.evidence.reports.insert(NOON, of_fire.into());
+    };
+    let run_by = |minute, instance| FireRecord { instance: Some(id(instance)), ..record(minute) };
+    let taken = |minute| FireRecord { source: Some(RunSource::Failover), ..run_by(minute, "a") };
+    let other_item =
+        |minute| FireRecord { item: sharding::ShardingItem::new(7), ..run_by(minute, "a") };
+    let missed = "an instance missed it: the instance is paused";
+    let unknown = "the history has no record of it; no run shows that the item was of an instance \
+                   that missed it; the registry shows later fires of the item";
+    let rows = [
+        (vec![run_by(-1, "a"), run_by(1, "b")], Verdict::Missed, missed),
+        (vec![run_by(-1, "b"), run_by(1, "a")], Verdict::Missed, missed),
+        (vec![run_by(-2, "a"), run_by(-1, "b"), run_by(1, "b")], Verdict::Unexplained, unknown),
+        (vec![run_by(-2, "a"), taken(-1), run_by(1, "b")], Verdict::Missed, missed),
+        (vec![run_by(-2, "b"), taken(-1), run_by(1, "b")], Verdict::Unexplained, unknown),
+        (vec![other_item(-1), other_item(1)], Verdict::Unexplained, unknown),
+    ];
+    check(rows.map(|(records, verdict, text)| (Facts::of(records).with(report), verdict, text)));
 }
 
 #[test]
@@ -234,6 +254,13 @@ fn misfired_fire_needs_a_later_run_of_the_item() {
     let misfired = || without_run(0, "misfired", "the item was still running");
     let earlier_run = FireRecord { began: Some(at(-1)), ..record(2) };
     let other_item = FireRecord { item: sharding::ShardingItem::new(7), ..record(2) };
+    let manual = FireRecord { source: Some(RunSource::Manual), ..record(2) };
+    let backfill = FireRecord { source: Some(RunSource::Backfill), ..record(2) };
+    let taken_over = FireRecord {
+        source: Some(RunSource::Failover),
+        fire: evidence::time(NOON + MINUTE + 1),
+        ..record(2)
+    };
     let noted = |it: Ledger| Ledger {
         misfire: Some(FireRange { first: FireTime(NOON), last: FireTime(NOON), count: 1 }),
         ..it
@@ -252,6 +279,10 @@ fn misfired_fire_needs_a_later_run_of_the_item() {
         ),
         (Facts::of(vec![misfired(), earlier_run]), Verdict::Unexplained, nothing),
         (Facts::of(vec![misfired(), other_item]), Verdict::Unexplained, nothing),
+        (Facts::of(vec![misfired(), manual]), Verdict::Unexplained, nothing),
+        (Facts::of(vec![misfired(), backfill]), Verdict::Unexplained, nothing),
+        (Facts::of(vec![misfired(), taken_over.clone()]), Verdict::Unexplained, nothing),
+        (Facts::of(vec![misfired(), taken_over, record(2)]), Verdict::Missed, stands),
         (
             Facts::of(vec![misfired(), record(2)]).with_record(queued),
             Verdict::Open,
@@ -262,6 +293,43 @@ fn misfired_fire_needs_a_later_run_of_the_item() {
             Verdict::Open,
             "the item was still running; the fire waits for the end of that run",
         ),
+    ]);
+}
+
+#[test]
+fn queued_fire_needs_a_run_of_its_own() {
+    let misfired = || without_run(0, "misfired", "the item was still running");
+    let queue = |from: Option<i64>, until: Option<i64>| {
+        let mut period = period(|config| config.overlap = coordination::Overlap::parse("queue 3"));
+        (period.from, period.until) = (from.map(at), until.map(at));
+        period
+    };
+    let merge = |from: i64| {
+        let mut period = period(|_| ());
+        period.from = Some(at(from));
+        period
+    };
+    let with = |configs: Vec<ConfigPeriod>| {
+        Facts::of(vec![misfired(), record(2)]).with(|it| it.configs = configs)
+    };
+    let own = "the item was still running; the fire waited for a run of its own, and none is \
+               recorded";
+    let stands = "the item was still running; its run of 2024-02-29T12:02:00Z stands for this fire";
+    let later_queued = |it: Ledger| Ledger {
+        misfire: Some(FireRange {
+            first: FireTime(NOON - MINUTE),
+            last: FireTime(NOON + MINUTE),
+            count: 2,
+        }),
+        queued: vec![FireTime(NOON - MINUTE), FireTime(NOON + MINUTE)],
+        ..it
+    };
+    check([
+        (with(vec![queue(None, None)]), Verdict::Unexplained, own),
+        (with(vec![queue(None, Some(1)), queue(Some(1), None)]), Verdict::Unexplained, own),
+        (with(vec![queue(None, None)]).with_record(later_queued), Verdict::Unexplained, own),
+        // One run stands for all waiting fires once the job has no queue any more.
+        (with(vec![queue(None, Some(1)), merge(1)]), Verdict::Missed, stands),
     ]);
 }
 

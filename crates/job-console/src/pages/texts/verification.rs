@@ -38,6 +38,10 @@ const REASONS: &Patterns = &[
         "该分片仍在运行，且没有之后的运行记录",
     ),
     (
+        "the item was still running; the fire waited for a run of its own, and none is recorded",
+        "该分片仍在运行，此触发等待自己的运行，但没有其记录",
+    ),
+    (
         "the code has ended; the history has no proof that the registry recorded it",
         "代码已结束；历史无法证明注册中心已记录",
     ),
@@ -70,6 +74,10 @@ const REASONS: &Patterns = &[
     ("now no instance is alive", "现在没有存活的实例"),
     ("the history has no record of it", "历史没有其记录"),
     ("{} records of that time were lost", "该时段丢失了 {0} 条记录"),
+    (
+        "no run shows that the item was of an instance that missed it",
+        "没有运行表明该分片属于漏掉它的实例",
+    ),
     (
         "the job is not monitored, so missed fires are not recorded",
         "作业未启用监控，因此不记录漏掉的触发",
