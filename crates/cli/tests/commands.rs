@@ -486,6 +486,8 @@ async fn history_keeps_the_changes_of_a_removed_job() {
     let records = audit["records"].as_array().unwrap();
     let last = &records.last().unwrap()["record"];
     assert_eq!([&last["who"], &last["why"]], ["bob", "moved"], "{audit}");
+    let by_anna = records.iter().find(|of| of["record"]["who"] == "anna");
+    assert!(by_anna.is_some(), "the last changes are removed with the job: {audit}");
     let all = world.ejob(&with(&["audit"])).await.done();
     assert!(all.contains("bob") && all.contains("moved"), "{all}");
 }

@@ -165,10 +165,22 @@ async fn apply_makes_the_namespace_what_the_files_declare() {
     assert!(other.out.starts_with(refused) && !other.out.contains("remove"), "{other:?}");
     let dry = world.ejob(&prune).await;
     assert!(dry.out.contains("would remove import: "), "{dry:?}");
-    let done = world.ejob(&["apply", &dir, "--prune", "--why", "import is over"]).await.done();
+    world.ejob(&["config", "set", "import", "description=daily", "--by", "anna"]).await.done();
+    let store = tempfile::tempdir().unwrap();
+    let history = format!("sqlite:{}", store.path().join("h.db").display());
+    let store = ["--history", &*history];
+    let prune = ["apply", &dir, "--prune", "--why", "import is over", "--by", "bob"];
+    let done = world.ejob(&[&prune[..], &store].concat()).await.done();
     assert!(done.starts_with("done: import, job: removed\n"), "{done}");
     assert!(world.stored("/import/config").is_none());
     assert!(world.stored("/report/config").is_some());
+    let audit = [&["audit", "import", "--json"][..], &store].concat();
+    let audit = world.ejob(&audit).await.json();
+    let changes = audit["records"].as_array().unwrap().iter().map(|change| &change["record"]);
+    let changes: Vec<_> = changes.map(|record| (&record["who"], &record["why"])).collect();
+    let [.., last_change, removal] = &changes[..] else { panic!("{audit}") };
+    assert_eq!(last_change.0, "anna", "{audit}");
+    assert_eq!(*removal, (&"bob".into(), &"import is over".into()), "{audit}");
 }
 
 #[tokio::test]

@@ -8,10 +8,12 @@ use clap::Args;
 use coordination::{GroupLimits, GroupName, JobConfig};
 use jiff::Timestamp;
 use job_types::{JobFile, declared_configs, declared_groups};
-use operations::{ApplyPlan, Owner, plan_apply};
+use operations::{ApplyPlan, JobSnapshot, Owner, plan_apply};
 use serde_json::json;
 use sharding::StrategyRegistry;
 
+use super::history::StoreArguments;
+use super::removal_history::RemovalHistory;
 use super::report;
 use super::worker::file_fault;
 use crate::context::{Context, Signed};
@@ -40,6 +42,8 @@ pub(crate) struct ApplyArguments {
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = Owner::parse)]
     owner: Owner,
     #[command(flatten)]
+    store: StoreArguments,
+    #[command(flatten)]
     signed: Signed,
 }
 
@@ -63,6 +67,17 @@ impl ApplyArguments {
         let (Some(operations), Some(by)) = (&operations, by) else {
             return Ok(dry_run(cx, &plan));
         };
+        let is_removed = |job: &&JobSnapshot| {
+            plan.removals.iter().any(|removal| removal.job == job.job().as_str())
+        };
+        let store = if plan.removals.is_empty() { None } else { self.store.options()? };
+        let history = match store {
+            Some(options) => {
+                let jobs = present.jobs.iter().filter(is_removed);
+                Some(RemovalHistory::before_removal_of(jobs, options).await)
+            }
+            None => None,
+        };
         let what = format!("applying {}", self.folder.display());
         let report = Box::pin(waiting::shown(&what, operations.apply(&plan, &by))).await;
         let unread = unread(&plan);
@@ -70,7 +85,11 @@ impl ApplyArguments {
         let is_less = exit == Exit::Done && !plan.unread.is_empty();
         let exit = if is_less { Exit::Partly } else { exit };
         let document = json!({ "plan": plan, "report": report });
-        Ok(Page::new(report::text(&report) + &unread, &document).ending(exit))
+        let page = Page::new(report::text(&report) + &unread, &document).ending(exit);
+        Ok(match history {
+            Some(history) => history.after(&report, page).await,
+            None => page,
+        })
     }
 }
 

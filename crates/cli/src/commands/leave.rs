@@ -1,36 +1,20 @@
 //! `shutdown`, `remove`, `remove-server`: for instances, jobs and servers.
 
-use std::time::Duration;
-
 use clap::Args;
-use coordination::{AuditSubject, JobName};
-use job_history::{History, HistoryOptions};
-use operations::{Removal, Report, Scope, ServerPattern};
+use coordination::JobName;
+use operations::{Removal, Scope, ServerPattern};
 use serde_json::json;
 use sharding::InstanceId;
 
 use super::history::StoreArguments;
 use super::hold::{Which, page};
+use super::removal_history::RemovalHistory;
 use super::report;
 use crate::context::{Context, Reasoned, Signed};
 use crate::fault::Fault;
-use crate::output::{Page, counted, line};
+use crate::output::{Page, counted};
 use crate::text::{instance, job_name};
 use crate::waiting;
-
-/// Time in which a history must store the record of a removal.
-const HISTORY_DEADLINE: Duration = Duration::from_secs(10);
-
-/// Stores the audit records of a removal: the job's node of its last changes is removed with it.
-async fn remember(options: HistoryOptions, report: &Report) -> Result<(), job_history::Error> {
-    let history = History::open(options).await?;
-    for recorded in &report.records {
-        if let Ok(job) = JobName::new(&recorded.job) {
-            history.record_audit(&AuditSubject::Job(job), &recorded.record).await;
-        }
-    }
-    history.close(HISTORY_DEADLINE).await
-}
 
 #[derive(Debug, Args)]
 pub(crate) struct ShutdownArguments {
@@ -80,16 +64,19 @@ impl RemoveArguments {
         let how = if self.force { Removal::EvenIfAlive } else { Removal::UnlessAlive };
         let history = self.store.options()?;
         let operations = cx.operations().await?;
+        let history = match history {
+            Some(options) => {
+                let job = operations.job(&self.job).await?;
+                Some(RemovalHistory::before_removal_of([&job], options).await)
+            }
+            None => None,
+        };
         let removed = operations.remove_job(&self.job, confirm, how, &by);
         let report = Box::pin(waiting::shown(&format!("removing {}", self.job), removed)).await?;
         let page = report::page(&report);
-        let Some(options) = history else { return Ok(page) };
-        // The job is removed, whether or not the history answers.
-        Ok(match remember(options, &report).await {
-            Ok(()) => page,
-            Err(error) => page.beside(line(&format!(
-                "remark: the history does not have the audit record of the removal: {error}"
-            ))),
+        Ok(match history {
+            Some(history) => history.after(&report, page).await,
+            None => page,
         })
     }
 

@@ -28,6 +28,7 @@ pub(crate) mod man;
 mod metrics_port;
 pub(crate) mod plan;
 mod readiness;
+mod removal_history;
 pub(crate) mod report;
 pub(crate) mod run_now;
 mod service;
