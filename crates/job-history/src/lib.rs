@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod audit_copier;
 mod entry;
 mod error;
 mod fire_facts;
@@ -19,6 +20,7 @@ mod text;
 mod verify;
 mod writer;
 
+pub use audit_copier::AuditCopier;
 pub use error::{Error, Result};
 pub use fire_outcome::FireOutcome;
 pub use history::{History, HistoryStats};

@@ -1,13 +1,36 @@
-//! Audited changes of jobs and groups, and the list of targets in an audit record. Pure functions.
+//! Audited changes of jobs and groups, and the list of targets in an audit record.
 
 use std::collections::BTreeSet;
 
-use coordination::{AuditRecord, AuditSubject, Slot};
+use coordination::{AuditRecord, AuditSubject, GroupNode, Layout, NodeKind, Slot};
 use sharding::ShardingItem;
 
-use crate::{GroupSnapshot, JobSnapshot};
+use crate::{GroupSnapshot, JobSnapshot, Operations, Result};
 
 const ITEM: &str = "item ";
+
+impl Operations {
+    /// Reads the last audited changes of a job or a group, oldest first: one node. Empty if there
+    /// are none, and if the log is damaged, which the [doctor](crate::diagnose) reports.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`](crate::Error::Deadline), or a registry error.
+    pub async fn audit(&self, subject: &AuditSubject) -> Result<Vec<AuditRecord>> {
+        let log = match subject {
+            AuditSubject::Job(job) => {
+                let layout = Layout::new(job);
+                let node = self.reader.read(&layout.path(&NodeKind::Audit)).await?;
+                node.and_then(|node| layout.read_audit(&node).ok())
+            }
+            AuditSubject::Group(group) => {
+                let node = self.reader.read(&Layout::group_path(group, &GroupNode::Audit)).await?;
+                node.and_then(|node| Layout::read_group_audit(&node).ok())
+            }
+        };
+        let records = log.iter().flat_map(|log| log.value.records());
+        Ok(records.cloned().collect())
+    }
+}
 
 /// Returns the last audited changes of these jobs and groups, each with its subject. Those of one
 /// subject are oldest first.

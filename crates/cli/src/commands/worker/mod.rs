@@ -1,11 +1,13 @@
 //! `worker`: runs the jobs of a file until a signal or an operator ends it.
 
+mod audit_copy;
 mod ending;
 pub(crate) mod outlets;
 
 use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -17,6 +19,7 @@ use job_types::{
     DeclaredJob, FileChecks, Invalid, JobFile, JobFileError, ProcessOptions, ScriptLauncher,
 };
 use lite::{ConfigDifference, ErrorHandlers, GroupLimits, GroupName, JobHandle, Scheduler};
+use operations::Operations;
 use serde_json::json;
 use sharding::{InstanceAttributes, InvalidPlacement, MAX_WEIGHT, StrategyRegistry};
 
@@ -113,8 +116,8 @@ impl WorkerArguments {
         let Some(scheduler) = signals.unless(scheduler).await else {
             return Ok(stopped());
         };
-        let scheduler = match scheduler {
-            Ok(scheduler) => scheduler,
+        let (scheduler, operations) = match scheduler {
+            Ok(opened) => opened,
             Err(fault) => {
                 // Nothing has happened that the history would have to write.
                 let _ = signals.unless(outlets.close()).await;
@@ -132,7 +135,12 @@ impl WorkerArguments {
         define_groups(&scheduler, file.groups()).await?;
         let jobs = file.into_jobs();
         let readiness = &outlets.readiness;
-        let ending = self.work(cx, &scheduler, jobs, &mut refused, readiness, &mut signals).await;
+        let work = self.work(cx, &scheduler, jobs, &mut refused, readiness, &mut signals);
+        let ending = tokio::select! {
+            biased;
+            ending = work => ending,
+            never = outlets.copy_audited_changes(&operations, &scheduler) => match never {},
+        };
         let written = signals.unless(outlets.close()).await;
         let ending = ending?;
         let unwritten = || Err(Fault::refused("a signal came before the history was written"));
@@ -166,7 +174,7 @@ impl WorkerArguments {
         file: &JobFile,
         connect: &ConnectArguments,
         target: Result<Target, Fault>,
-    ) -> Result<Scheduler, Fault> {
+    ) -> Result<(Scheduler, Operations), Fault> {
         let target = target?;
         let notice = target.notice();
         let (connect, session_timeout) = (connect.clone(), Some(self.session_timeout));
@@ -174,6 +182,7 @@ impl WorkerArguments {
         // Before the log lines of the connection, so that it is the first line of a terminal.
         cx.print_line(&notice);
         let registry = cx.open(place).await?;
+        let operations = cx.operating(Arc::clone(&registry));
         let handlers = with_alerts(ErrorHandlers::default(), file.allow().outbound());
         let mut builder = outlets.subscribe(Scheduler::builder(registry)).error_handlers(handlers);
         if let Some(ip) = &self.server_ip {
@@ -189,7 +198,7 @@ impl WorkerArguments {
         if let Some(zone) = &self.default_time_zone {
             builder = builder.default_time_zone(zone)?;
         }
-        Ok(builder.build()?)
+        Ok((builder.build()?, operations))
     }
 
     /// Returns the options of the process. Options of the command line and variables win over the

@@ -1,15 +1,17 @@
 //! Event outlets of a worker: history, metrics and dumps.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use job_history::History;
 use job_metrics::MetricsSubscriber;
 use lite::{DumpListener, DumpOptions, Scheduler, SchedulerBuilder};
+use operations::Operations;
 
 use super::super::metrics_port::MetricsPort;
 use super::super::readiness::Readiness;
-use super::WorkerArguments;
+use super::{WorkerArguments, audit_copy};
 use crate::fault::Fault;
 
 /// Maximum time for the history to write its queue at the end.
@@ -50,6 +52,18 @@ impl Outlets {
             builder = builder.event_subscriber(MetricsSubscriber::new());
         }
         builder
+    }
+
+    /// Copies audited changes to the history, if there is one, until the future is dropped.
+    pub(super) async fn copy_audited_changes(
+        &self,
+        operations: &Operations,
+        scheduler: &Scheduler,
+    ) -> Infallible {
+        match &self.history {
+            Some(history) => audit_copy::copy_changes(history, operations, scheduler).await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Writes the queue of the history and closes it.
