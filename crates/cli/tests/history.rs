@@ -101,6 +101,26 @@ async fn gap_is_shown_with_any_outcome() {
 }
 
 #[tokio::test]
+async fn run_of_a_backfill_is_shown_with_its_past_fire() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = HistoryOptions::sqlite(folder.path().join("h.db"));
+    let history = History::open(options).await.unwrap();
+    let (job, instance) = (JobName::new("report").unwrap(), InstanceId::new("10.0.0.1@-@7"));
+    let mut report = RunReport::new(job, instance, ShardingItem::new(3), Timestamp::now());
+    report.past_fire = Some(FireTime(1_709_208_000_000));
+    report.source = RunSource::Backfill;
+    report.outcome = Outcome::Failed;
+    report.cause = Some("the rates are missing".to_owned());
+    history.subscriber().on_run_ended(&report);
+    history.close(Duration::from_secs(60)).await.unwrap();
+    let shown = done(folder.path(), &["--item", "3"]);
+    let why = "for the past fire of 2024-02-29T12:00:00Z; the rates are missing";
+    assert!(shown.contains(why), "{shown}");
+    let fires = document(done(folder.path(), &["--json"]).as_bytes());
+    assert_eq!(fires["fires"][0]["past_fire"], "2024-02-29T12:00:00Z", "{fires}");
+}
+
+#[tokio::test]
 async fn why_names_recent_outages_with_their_reason() {
     let folder = tempfile::tempdir().unwrap();
     let options = HistoryOptions::sqlite(folder.path().join("h.db"));

@@ -56,7 +56,7 @@ impl Run {
         let job = JobName::new("report").unwrap();
         let (item, fire) = (ShardingItem::new(self.item), FireTime(self.fire_ms));
         let (token, source) = (FencingToken(self.token), RunSource::Normal);
-        let event = JobEvent::Claimed { item, fire, source, token };
+        let event = JobEvent::Claimed { item, fire, source, token, past_fire: None };
         let at = Timestamp::from_millisecond(self.fire_ms).unwrap();
         let mut record = JobRecord::new(job, at, event);
         record.instance = Some(InstanceId::new("10.0.0.1@-@7"));

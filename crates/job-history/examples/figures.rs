@@ -57,7 +57,7 @@ fn publish_run(subscriber: &HistorySubscriber, run: u64) -> Result<(), Box<dyn s
         record.instance = Some(instance.clone());
         record
     };
-    subscriber.on_event(&record(JobEvent::Claimed { item, fire, source, token }));
+    subscriber.on_event(&record(JobEvent::Claimed { item, fire, source, token, past_fire: None }));
     let mut report = RunReport::new(job.clone(), instance.clone(), item, at);
     report.token = token;
     subscriber.on_run_ended(&report);

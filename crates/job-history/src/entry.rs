@@ -77,7 +77,7 @@ impl Entry {
     pub(crate) fn of_record(record: &JobRecord, seq: i64) -> Self {
         let mut entry = Self { fire: fire_facts(record), ..Self::default() };
         match &record.event {
-            JobEvent::Claimed { item, fire, source, token } => {
+            JobEvent::Claimed { item, fire, source, token, .. } => {
                 if let Some(instance) = &record.instance {
                     let (job, at_ms) = (&record.job, record.at.as_millisecond());
                     let (item, fire, token, source) = (*item, *fire, *token, *source);
@@ -114,7 +114,8 @@ impl Entry {
             states.extend(run.begun_states(began_ms));
         }
         states.push(run.ended_state(report));
-        let facts = FireFacts { run: Some(facts), ..FireFacts::default() };
+        let past_fire_ms = report.past_fire.map(|past| past.0);
+        let facts = FireFacts { run: Some(facts), past_fire_ms, ..FireFacts::default() };
         let fire = Some((key, facts.with_end(report.outcome)));
         Self { fire, execution: Some(run.ended(report)), states, ..Self::default() }
     }
@@ -183,9 +184,10 @@ fn fire_facts(record: &JobRecord) -> Option<(FireKey, FireFacts)> {
     };
     let none = FireFacts::default();
     match &record.event {
-        JobEvent::Claimed { item, fire, source, token } => {
+        JobEvent::Claimed { item, fire, source, token, past_fire } => {
             let run = RunFacts { began_ms: Some(at_ms), ..run(*source, *token) };
-            Some((key(*item, *fire), FireFacts { run: Some(run), ..none }))
+            let past_fire_ms = past_fire.map(|past| past.0);
+            Some((key(*item, *fire), FireFacts { run: Some(run), past_fire_ms, ..none }))
         }
         JobEvent::Settled { item, fire, source, token, outcome } => {
             let settled = Some(outcome.as_str().to_owned());

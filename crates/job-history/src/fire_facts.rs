@@ -12,6 +12,8 @@ use crate::FireOutcome;
 pub(crate) struct FireFacts {
     /// The run with the greatest token.
     pub(crate) run: Option<RunFacts>,
+    /// Past fire that the runs repeat, if they are of a backfill.
+    pub(crate) past_fire_ms: Option<i64>,
     /// The last time that the leader found a run without its holder.
     pub(crate) orphan: Option<OrphanFacts>,
     pub(crate) missed: Option<MissedFacts>,
@@ -76,6 +78,7 @@ impl FireFacts {
                 (Some(one), Some(two)) => Some(one.merge(two)),
                 (one, two) => one.or(two),
             },
+            past_fire_ms: self.past_fire_ms.max(other.past_fire_ms),
             orphan: self.orphan.max(other.orphan),
             missed: self.missed.max(other.missed),
             misfired: self.misfired || other.misfired,
@@ -192,17 +195,29 @@ mod tests {
         let missed = (0..3_i64, word()).prop_map(|(at_ms, reason)| MissedFacts { at_ms, reason });
         let key =
             || of((0..3_i64, word()).prop_map(|(token, instance)| RunKey { token, instance }));
-        (of(run()), of(orphan), of(missed), any::<bool>(), of(0..3_i64), key(), key()).prop_map(
-            |(run, orphan, missed, misfired, gap, first_completed, last_completed)| FireFacts {
-                run,
-                orphan,
-                missed,
-                misfired,
-                gap: gap.map(|until_ms| GapFacts { until_ms, count: Some(until_ms) }),
-                first_completed,
-                last_completed,
-            },
-        )
+        let past = of(0..3_i64);
+        (of(run()), past, of(orphan), of(missed), any::<bool>(), of(0..3_i64), key(), key())
+            .prop_map(
+                |(
+                    run,
+                    past_fire_ms,
+                    orphan,
+                    missed,
+                    misfired,
+                    gap,
+                    first_completed,
+                    last_completed,
+                )| FireFacts {
+                    run,
+                    past_fire_ms,
+                    orphan,
+                    missed,
+                    misfired,
+                    gap: gap.map(|until_ms| GapFacts { until_ms, count: Some(until_ms) }),
+                    first_completed,
+                    last_completed,
+                },
+            )
     }
 
     proptest! {

@@ -60,7 +60,7 @@ fn claims(history: &History, range: std::ops::Range<u32>) {
     for n in range {
         let (item, fire) = (ShardingItem::new(n), FireTime(i64::from(n) * 1_000));
         let (source, token) = (RunSource::Normal, FencingToken(1));
-        let event = JobEvent::Claimed { item, fire, source, token };
+        let event = JobEvent::Claimed { item, fire, source, token, past_fire: None };
         history.subscriber().on_event(&record(n, event));
     }
 }

@@ -41,6 +41,9 @@ pub struct FireQuery {
     pub(crate) without_takeovers: bool,
     /// Selects fires whose gap lasts beyond this time.
     pub(crate) gap_beyond: Option<Timestamp>,
+    /// Selects the runs of backfills for past fires from the first time to before the second, in
+    /// milliseconds since 1970 UTC.
+    pub(crate) past_fires: Option<(i64, i64)>,
 }
 
 impl FireQuery {
@@ -133,6 +136,9 @@ pub struct FireRecord {
     pub first_completed: Option<CompletedRun>,
     /// Completed run with the greatest token. It differs from the first one if the fire ran twice.
     pub last_completed: Option<CompletedRun>,
+    /// Past fire that the run repeats, if it is of a backfill: `fire` is then the time of its
+    /// request. `None` if a version before 0.2 has written the row.
+    pub past_fire: Option<Timestamp>,
 }
 
 /// A run that ended with an outcome other than `interrupted`, `cancelled` and `disabled`.

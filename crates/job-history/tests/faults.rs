@@ -119,7 +119,7 @@ async fn unusable_file_is_reported_at_once_with_its_path() {
         (folder.path().to_owned(), "unable to open database file: is a directory"),
         (folder.path().join("no/such/folder.db"), "No such file or directory (os error 2)"),
         (garbage.join("h.db"), "Not a directory (os error 20)"),
-        (newer, "has tables of version 99, this program knows 6"),
+        (newer, "has tables of version 99, this program knows 7"),
     ];
     for (path, expected) in rows {
         let error = History::open(HistoryOptions::sqlite(&path)).await.unwrap_err();

@@ -166,6 +166,10 @@ async fn gaps_reports_and_later_runs_count_across_the_ends_of_the_period() {
     // Another instance misses the second fire, and has never run these items.
     let c = Publisher { subscriber: history.subscriber(), job: "job", instance_number: 3 };
     c.misses_all(20_001, 20_000, MissReason::Paused);
+    // A backfill runs the second fire of item 0, which lies in the gap, after the period.
+    let backfill = Run { item: 0, fire: 90_001, source: RunSource::Backfill, token: 9 };
+    a.claims_past_fire(90_001, backfill, 20_000);
+    a.ends((90_001, 90_002), backfill, Outcome::Succeeded, "");
     history.flush(DEADLINE).await.unwrap();
     let query = VerifyQuery::new(at(5_000), at(25_000));
     let now = played.now + Duration::from_secs(120);
@@ -178,7 +182,9 @@ async fn gaps_reports_and_later_runs_count_across_the_ends_of_the_period() {
     let stands = "the item was still running; its run of 2024-02-29T12:00:30Z stands for this fire";
     assert_eq!(of_item(1), [(Verdict::Missed, stands), (Verdict::Missed, stands)]);
     let gap = (Verdict::Missed, "an instance missed them: the instance is paused");
-    assert_eq!(of_item(0), [gap, gap]);
+    let later = "a backfill ran it later, at 2024-02-29T12:01:30.001Z; an instance missed them: \
+                 the instance is paused";
+    assert_eq!(of_item(0), [gap, (Verdict::Run, later)]);
     for item in [2, 3] {
         assert_eq!(of_item(item)[0], paused);
         assert_eq!(of_item(item)[1].0, Verdict::Unexplained, "{:?}", of_item(item));

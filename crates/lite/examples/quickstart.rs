@@ -188,7 +188,7 @@ async fn leader(instances: &[Instance]) -> Result<usize, Failure> {
 #[expect(clippy::wildcard_enum_match_arm, reason = "the other events use their `Display`")]
 fn describe(event: &JobEvent) -> String {
     match event {
-        JobEvent::Claimed { item, fire, source, token } => {
+        JobEvent::Claimed { item, fire, source, token, .. } => {
             format!("item {item} begins  ({source}, fire {}, token {token})", fire_time(*fire))
         }
         JobEvent::Settled { item, fire, source, token, outcome } => {

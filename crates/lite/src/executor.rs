@@ -51,6 +51,7 @@ pub(crate) struct RunningItem {
     pub(crate) slot: u32,
     pub(crate) token: FencingToken,
     pub(crate) fire: FireTime,
+    pub(crate) past_fire: Option<FireTime>,
     pub(crate) source: RunSource,
     pub(crate) holder: InstanceId,
     pub(crate) began: Timestamp,
@@ -108,7 +109,7 @@ impl Executor {
         let number = self.next;
         self.next += 1;
         let cancellation = Cancellation::default();
-        let StartItem { item, slot, token, fire, source, .. } = start;
+        let StartItem { item, slot, token, fire, past_fire, source, .. } = start;
         let holder = start.holder.clone();
         let updates = RunUpdates::at_start(Arc::clone(&start.config));
         let (clock, limit) = (&self.seams.clock, self.rules.output_bytes);
@@ -122,6 +123,7 @@ impl Executor {
             slot,
             token,
             fire,
+            past_fire,
             source,
             holder,
             began,

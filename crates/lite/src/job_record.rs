@@ -58,6 +58,9 @@ pub struct RunReport {
     pub item: ShardingItem,
     /// The fire.
     pub fire: FireTime,
+    /// Past fire that the run repeats, if it is of a backfill: `fire` is then the time of its
+    /// request.
+    pub past_fire: Option<FireTime>,
     /// Why the item ran.
     pub source: RunSource,
     /// The fencing token; 0 if the job is not monitored.
@@ -86,6 +89,7 @@ impl RunReport {
             instance,
             item,
             fire: FireTime(at.as_millisecond()),
+            past_fire: None,
             source: RunSource::Normal,
             token: FencingToken(0),
             began: at,

@@ -39,7 +39,9 @@ fn log(event: &JobEvent) {
         JobEvent::Resharded { moved, items, deferred, instances, reason } => {
             info!(moved, %items, deferred, instances, reason, "resharded");
         }
-        JobEvent::Claimed { item, fire, source, token } => claimed(*item, *fire, *source, *token),
+        JobEvent::Claimed { item, fire, source, token, past_fire } => {
+            claimed(*item, *fire, *source, *token, *past_fire);
+        }
         JobEvent::Settled { item, fire, source, token, outcome } => {
             let fire_time = timestamp(*fire);
             debug!(%item, %fire_time, %source, %token, %outcome, "settled");
@@ -73,12 +75,19 @@ fn log(event: &JobEvent) {
     }
 }
 
-fn claimed(item: ShardingItem, fire: FireTime, source: RunSource, token: FencingToken) {
+fn claimed(
+    item: ShardingItem,
+    fire: FireTime,
+    source: RunSource,
+    token: FencingToken,
+    past_fire: Option<FireTime>,
+) {
     let fire_time = timestamp(fire);
+    let past_fire = past_fire.map(|past| tracing::field::display(timestamp(past)));
     match source {
-        RunSource::Failover => info!(%item, %fire_time, %token, "failover taken"),
+        RunSource::Failover => info!(%item, %fire_time, %token, past_fire, "failover taken"),
         RunSource::Normal | RunSource::Misfire | RunSource::Manual | RunSource::Backfill => {
-            debug!(%item, %fire_time, %source, %token, "claimed");
+            debug!(%item, %fire_time, %source, %token, past_fire, "claimed");
         }
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use coordination::{Backfill, FireTime, JobName, Layout, OperatorStep, UnknownFields};
 use futures_util::future::BoxFuture;
 use lite::{
-    JobBuilder, JobConfig, JobHandle, RequestParameter, RetryPolicy, Scheduler, ShardingContext,
-    ShardingItem, job_fn,
+    EventSubscriber, JobBuilder, JobConfig, JobEvent, JobHandle, JobRecord, RequestParameter,
+    RetryPolicy, RunReport, Scheduler, ShardingContext, ShardingItem, job_fn,
 };
 use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
 use tokio::sync::mpsc;
@@ -208,11 +208,27 @@ async fn a_run_keeps_its_configuration_and_can_read_the_one_in_force() {
     assert_eq!(context.config().description, "");
 }
 
+/// Sends the past fire of each claimed and each ended run.
+struct PastFires(tokio::sync::mpsc::UnboundedSender<(&'static str, Option<FireTime>)>);
+
+impl EventSubscriber for PastFires {
+    fn on_event(&self, record: &JobRecord) {
+        if let JobEvent::Claimed { past_fire, .. } = record.event {
+            self.0.send(("claim", past_fire)).unwrap();
+        }
+    }
+
+    fn on_run_ended(&self, report: &RunReport) {
+        self.0.send(("end", report.past_fire)).unwrap();
+    }
+}
+
 /// The code does what it would have done at the past fire.
 #[tokio::test(start_paused = true)]
 async fn run_of_a_backfill_sees_the_past_fire() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
-    let member = cluster.member(1);
+    let (sender, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    let member = cluster.member_with(1, |builder| builder.event_subscriber(PastFires(sender)));
     let (keys, mut seen) = tokio::sync::mpsc::unbounded_channel();
     let job = {
         let runs = runs.clone();
@@ -251,6 +267,9 @@ async fn run_of_a_backfill_sees_the_past_fire() {
         assert_eq!(fire_time.as_millisecond(), fire.0);
         assert_eq!(run_time.as_millisecond(), 1_709_208_000_001 + 2 * n);
         assert_eq!(key, format!("job/0/{}", fire.0), "that of the scheduled run");
+        for report in ["claim", "end"] {
+            assert_eq!(within(report, ended.recv()).await.unwrap(), (report, Some(fire)));
+        }
     }
     assert!(runs.all().iter().all(|run| run.source == "BACKFILL"), "{:?}", runs.all());
 }

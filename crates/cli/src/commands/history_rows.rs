@@ -44,10 +44,17 @@ pub(super) fn fire_row(fire: &FireRecord) -> Vec<String> {
     ]
 }
 
+/// Returns the past fire of a backfill's run, if it is one, and the reason of the outcome.
+fn why(fire: &FireRecord) -> String {
+    let past = fire.past_fire.map(|past| format!("for the past fire of {past}"));
+    let reason = Some(reason(fire)).filter(|reason| !reason.is_empty());
+    past.into_iter().chain(reason).collect::<Vec<_>>().join("; ")
+}
+
 /// Returns the reason of an outcome, and the gap that begins at this fire, if any.
 ///
 /// A fire can have another outcome and begin a gap.
-fn why(fire: &FireRecord) -> String {
+fn reason(fire: &FireRecord) -> String {
     let reason = fire.reason.clone().unwrap_or_default();
     let Some(until) = fire.gap_until else { return reason };
     if fire.outcome.as_str() == FireOutcome::gap().as_str() {
@@ -81,6 +88,7 @@ pub(super) fn fire_document(fire: &FireRecord) -> Value {
         "left_by": fire.former_holder.as_ref().map(ToString::to_string),
         "gap_until": time(fire.gap_until),
         "gap_count": fire.gap_count,
+        "past_fire": time(fire.past_fire),
     })
 }
 

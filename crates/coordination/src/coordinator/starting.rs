@@ -218,8 +218,9 @@ impl Coordinator {
                 self.local.claims.unstarted.remove(&item);
             }
             if begun {
-                let StartItem { item, fire, source, token, .. } = start;
-                out.push(Command::Emit(JobEvent::Claimed { item, fire, source, token }));
+                let StartItem { item, fire, source, token, past_fire, .. } = start;
+                let claimed = JobEvent::Claimed { item, fire, source, token, past_fire };
+                out.push(Command::Emit(claimed));
                 starts.push(start);
             }
         }

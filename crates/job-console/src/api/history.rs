@@ -131,7 +131,7 @@ pub(super) struct FireDetail {
     outcome: String,
     /// Reason why it did not run, or error of its run.
     reason: Option<String>,
-    /// Source of its last run: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
+    /// Source of its last run: `NORMAL`, `MISFIRE`, `FAILOVER`, `MANUAL` or `BACKFILL`.
     source: Option<&'static str>,
     /// Fencing token of its last run; 0 without monitoring.
     token: Option<u64>,
@@ -150,6 +150,9 @@ pub(super) struct FireDetail {
     gap_until: Option<Timestamp>,
     /// Number of fires of that gap.
     gap_count: Option<u32>,
+    /// Past fire that the run repeats, if it is of a backfill.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    past_fire: Option<Timestamp>,
 }
 
 impl From<FireRecord> for FireDetail {
@@ -168,6 +171,7 @@ impl From<FireRecord> for FireDetail {
             left_by: fire.former_holder.map(|id| id.to_string()),
             gap_until: fire.gap_until,
             gap_count: fire.gap_count,
+            past_fire: fire.past_fire,
         }
     }
 }

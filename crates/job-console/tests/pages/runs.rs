@@ -23,7 +23,13 @@ async fn claim(world: &World, fires: i64, items: u32) {
             let at = Timestamp::from_second(fire * 60).unwrap();
             let fire = FireTime(at.as_millisecond());
             let (source, token) = (RunSource::Normal, FencingToken(1));
-            let event = JobEvent::Claimed { item: ShardingItem::new(item), fire, source, token };
+            let event = JobEvent::Claimed {
+                item: ShardingItem::new(item),
+                fire,
+                source,
+                token,
+                past_fire: None,
+            };
             let mut record = JobRecord::new(JobName::new("job-000").unwrap(), at, event);
             record.instance = Some(InstanceId::new("10.0.0.1@-@7"));
             subscriber.on_event(&record);
@@ -290,7 +296,7 @@ async fn run_now(world: &World, job: &JobName, items: &[u32], outcome: Outcome) 
         let (fire, token) = (FireTime(at.as_millisecond()), FencingToken(9));
         let source = RunSource::Normal;
         for event in [
-            JobEvent::Claimed { item, fire, source, token },
+            JobEvent::Claimed { item, fire, source, token, past_fire: None },
             JobEvent::Settled { item, fire, source, token, outcome },
         ] {
             let mut record = JobRecord::new(job.clone(), at, event);

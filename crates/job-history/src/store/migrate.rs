@@ -20,7 +20,7 @@ struct Step {
     mysql: &'static str,
 }
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step {
         version: 1,
         sqlite: include_str!("../../migrations/sqlite/0001_tables.sql"),
@@ -56,6 +56,12 @@ const STEPS: [Step; 6] = [
         sqlite: include_str!("../../migrations/sqlite/0006_audit.sql"),
         postgres: include_str!("../../migrations/postgres/0006_audit.sql"),
         mysql: include_str!("../../migrations/mysql/0006_audit.sql"),
+    },
+    Step {
+        version: 7,
+        sqlite: include_str!("../../migrations/sqlite/0007_past_fire.sql"),
+        postgres: include_str!("../../migrations/postgres/0007_past_fire.sql"),
+        mysql: include_str!("../../migrations/mysql/0007_past_fire.sql"),
     },
 ];
 

@@ -173,6 +173,8 @@ fn fire_conditions(query: &FireQuery) -> Conditions {
         )
         .when("source <> ?", query.without_takeovers.then_some(RunSource::Failover.as_str()))
         .when("gap_until_ms > ?", ms(query.gap_beyond))
+        .when("past_fire_ms >= ?", query.past_fires.map(|(from_ms, _)| from_ms))
+        .when("past_fire_ms < ?", query.past_fires.map(|(_, until_ms)| until_ms))
 }
 
 /// Returns the query of a page of fires, with one row more than the page.
@@ -188,8 +190,8 @@ fn fires_sql(
     let word = order.word();
     let sql = format!(
         "SELECT job, item, fire_ms, {outcome}, {reason}, source, token, instance, began_ms, ended_ms, left_by, \
-         gap_until_ms, gap_count, left_failover, first_done_token, first_done_by, last_done_token, last_done_by \
-         FROM ejob_fire f{} ORDER BY fire_ms {word}, job {word}, item {word} LIMIT ?",
+         gap_until_ms, gap_count, left_failover, first_done_token, first_done_by, last_done_token, last_done_by, \
+         past_fire_ms FROM ejob_fire f{} ORDER BY fire_ms {word}, job {word}, item {word} LIMIT ?",
         conditions.to_sql()
     );
     conditions.values.push((i64::from(limit) + 1).into());
@@ -205,9 +207,9 @@ impl Store {
         after: Option<&FireCursor>,
     ) -> Result<FirePage, Fault> {
         use ColumnKind::{Int, Text};
-        const KINDS: [ColumnKind; 18] = [
+        const KINDS: [ColumnKind; 19] = [
             Text, Int, Int, Text, Text, Text, Int, Text, Int, Int, Text, Int, Int, Int, Int, Text,
-            Int, Text,
+            Int, Text, Int,
         ];
         let (sql, values) = fires_sql(query, limit, order, after);
         let mut rows = self.rows(&sql, &values, &KINDS).await?;
@@ -398,6 +400,7 @@ fn fire_of_row(row: Vec<Value>) -> FireRecord {
         failover: row.int() == Some(1),
         first_completed: completed_run(&mut row),
         last_completed: completed_run(&mut row),
+        past_fire: row.int().map(time),
     }
 }
 

@@ -126,13 +126,13 @@ impl Store {
 
 const FACT_COLUMNS: &str = "source, token, instance, began_ms, ended_ms, settled, cause, left_by, left_ms, \
                             left_failover, missed, missed_ms, misfired, gap_until_ms, gap_count, \
-                            first_done_token, first_done_by, last_done_token, last_done_by";
+                            first_done_token, first_done_by, last_done_token, last_done_by, past_fire_ms";
 
 async fn merge_fire(tx: &mut Tx, key: &FireKey, facts: &FireFacts) -> Result<(), Fault> {
     use ColumnKind::{Int, Text};
-    const KINDS: [ColumnKind; 19] = [
+    const KINDS: [ColumnKind; 20] = [
         Text, Int, Text, Int, Int, Text, Text, Text, Int, Int, Text, Int, Int, Int, Int, Int, Text,
-        Int, Text,
+        Int, Text, Int,
     ];
     let lock = if tx.kind() == Kind::Sqlite { "" } else { " FOR UPDATE" };
     let sql = format!(
@@ -193,6 +193,7 @@ fn columns_of(facts: &FireFacts) -> Vec<Value> {
         first.map(|run| run.instance.as_str()).into(),
         last.map(|run| run.token).into(),
         last.map(|run| run.instance.as_str()).into(),
+        facts.past_fire_ms.into(),
     ]
 }
 
@@ -208,7 +209,9 @@ fn facts_of_row(row: Vec<Value>) -> FireFacts {
         token.zip(instance).map(|(token, instance)| RunKey { token, instance })
     };
     let (first_completed, last_completed) = (key(), key());
+    let past_fire_ms = row.int();
     FireFacts {
+        past_fire_ms,
         run: token.zip(instance).map(|(token, instance)| RunFacts {
             token,
             instance,

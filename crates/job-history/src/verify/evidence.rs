@@ -79,6 +79,9 @@ pub(super) struct Evidence {
     gaps: Gaps,
     /// First run of an item after the window, for items with fires that wait for a run.
     pub(super) later_runs: BTreeMap<u32, FireRecord>,
+    /// Runs of backfills for the fires of the window, by past fire and item: the last completed
+    /// one, if there is one.
+    pub(super) backfills: BTreeMap<(i64, u32), FireRecord>,
     /// Reasons of instances that missed a fire with all their items, by fire.
     pub(super) reports: BTreeMap<i64, BTreeMap<InstanceId, String>>,
     /// Instance of the last run of an item before the window, for items with a report to judge.
@@ -105,6 +108,17 @@ impl Evidence {
                 self.runs.insert((item, fire_ms));
             }
             self.records.insert((fire_ms, item), record);
+        }
+    }
+
+    /// Adds runs of backfills, earliest first.
+    pub(super) fn extend_backfills(&mut self, records: impl IntoIterator<Item = FireRecord>) {
+        for record in records {
+            let Some(past) = record.past_fire else { continue };
+            let key = (past.as_millisecond(), record.item.index());
+            if record.last_completed.is_some() || !self.backfills.contains_key(&key) {
+                self.backfills.insert(key, record);
+            }
         }
     }
 
@@ -230,6 +244,20 @@ impl Store {
             let page = self.fires(&query, MAX_PAGE, Order::EarliestFirst, after.as_ref()).await?;
             evidence.extend(page.fires);
             if evidence.records.len() > MAX_RECORDS {
+                return Ok(Err(TooManyRecords));
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let mut query = window.query();
+        query.past_fires = Some((window.from_ms, window.until_ms));
+        let mut after = None;
+        loop {
+            let page = self.fires(&query, MAX_PAGE, Order::EarliestFirst, after.as_ref()).await?;
+            evidence.extend_backfills(page.fires);
+            if evidence.backfills.len() > MAX_RECORDS {
                 return Ok(Err(TooManyRecords));
             }
             after = page.next;

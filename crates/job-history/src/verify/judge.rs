@@ -8,6 +8,7 @@
 //! | a run without an end | open if the registry shows it, else unexplained |
 //! | none, but a gap, an instance or the registry has a reason | missed |
 //! | none | open if it is young, else unexplained |
+//! | not run or unexplained, but a backfill ran it later | run |
 //! | any, but the schedule has no such fire | unexplained |
 
 use coordination::{FireTime, Ledger, LedgerState};
@@ -67,9 +68,26 @@ impl Judge<'_> {
                 None if !fire.is_owed => return None,
                 None => self.unrecorded(&fire, item),
             };
+            let (verdict, reason) = self.with_backfill(fire.fire_ms, item, (verdict, reason));
             let (at, item) = (time(fire.fire_ms), ShardingItem::new(item));
             Some(JudgedFire { fire: at, item, verdict, reason, record: record.cloned() })
         })
+    }
+
+    /// Replaces the verdict of a fire that was not run by that of the backfill that ran it later.
+    fn with_backfill(&self, fire_ms: i64, item: u32, ruling: Ruling) -> Ruling {
+        let backfill = self.evidence.backfills.get(&(fire_ms, item));
+        let (Verdict::Missed | Verdict::Unexplained, Some(run)) = (ruling.0, backfill) else {
+            return ruling;
+        };
+        let (verdict, of_run) = self.recorded(run);
+        let text = match verdict {
+            Verdict::Run => format!("a backfill ran it later, at {}", run.fire),
+            Verdict::Open => format!("a backfill of {} is not done with it", run.fire),
+            Verdict::RunTwice | Verdict::Missed | Verdict::Unexplained => return ruling,
+        };
+        let parts: Vec<_> = [Some(text), of_run, ruling.1].into_iter().flatten().collect();
+        (verdict, Some(parts.join("; ")))
     }
 
     /// Judges a record that the schedule does not explain: a manual request, or a fire of an

@@ -42,6 +42,7 @@ fn record(minute: i64) -> FireRecord {
         failover: false,
         first_completed: Some(completed(1, "a")),
         last_completed: Some(completed(1, "a")),
+        past_fire: None,
     }
 }
 
@@ -330,6 +331,50 @@ fn queued_fire_needs_a_run_of_its_own() {
         (with(vec![queue(None, None)]).with_record(later_queued), Verdict::Unexplained, own),
         // One run stands for all waiting fires once the job has no queue any more.
         (with(vec![queue(None, Some(1)), merge(1)]), Verdict::Missed, stands),
+    ]);
+}
+
+#[test]
+fn fire_that_a_backfill_ran_later_is_run_with_the_reason_of_its_miss() {
+    let of_noon = |record: FireRecord| FireRecord {
+        fire: evidence::time(NOON + 30 * MINUTE + 1),
+        source: Some(RunSource::Backfill),
+        past_fire: Some(at(0)),
+        ..record
+    };
+    let missed = || vec![without_run(0, "missed", "the item is disabled")];
+    let with = |records: Vec<FireRecord>, backfills: Vec<FireRecord>| {
+        Facts::of(records).with(|it| it.evidence.extend_backfills(backfills))
+    };
+    let failed = FireRecord {
+        outcome: FireOutcome::new("failed"),
+        reason: Some("the disk is full".to_owned()),
+        ..record(0)
+    };
+    let other_item = FireRecord { item: sharding::ShardingItem::new(7), ..of_noon(record(0)) };
+    let unknown = "a backfill ran it later, at 2024-02-29T12:30:00.001Z; the history has no record \
+                   of it; the registry shows later fires of the item";
+    check([
+        (
+            with(missed(), vec![of_noon(record(0))]),
+            Verdict::Run,
+            "a backfill ran it later, at 2024-02-29T12:30:00.001Z; the item is disabled",
+        ),
+        (
+            with(missed(), vec![of_noon(failed.clone()), of_noon(began(0, "running"))]),
+            Verdict::Run,
+            "a backfill ran it later, at 2024-02-29T12:30:00.001Z; the disk is full; the item is \
+             disabled",
+        ),
+        (with(vec![], vec![of_noon(record(0))]), Verdict::Run, unknown),
+        // A run of its own needs no backfill, and a lost run of a backfill explains nothing.
+        (with(vec![record(0)], vec![of_noon(failed)]), Verdict::Run, ""),
+        (
+            with(missed(), vec![of_noon(began(0, "running"))]),
+            Verdict::Missed,
+            "the item is disabled",
+        ),
+        (with(missed(), vec![other_item]), Verdict::Missed, "the item is disabled"),
     ]);
 }
 

@@ -11,7 +11,8 @@ use crate::{DropRecord, FireRecord};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It was run once: one run is completed, or ended as interrupted or cancelled.
+    /// It was run once: one run is completed, or ended as interrupted or cancelled. Or it was not
+    /// run in its time, and a backfill has run it later.
     Run,
     /// Two runs of it are completed.
     RunTwice,

@@ -70,7 +70,15 @@ impl<S: EventSubscriber> Publisher<S> {
     pub(crate) fn claims(&self, ms: i64, run: Run) {
         let Run { source, token, .. } = run;
         let (item, fire, token) = (item(run.item), fire(run.fire), FencingToken(token));
-        self.publish(ms, JobEvent::Claimed { item, fire, source, token });
+        self.publish(ms, JobEvent::Claimed { item, fire, source, token, past_fire: None });
+    }
+
+    /// Reports the claim of a backfill's run, which repeats a past fire.
+    pub(crate) fn claims_past_fire(&self, ms: i64, run: Run, past: i64) {
+        let Run { source, token, .. } = run;
+        let (item, fire_of_run, token) = (item(run.item), fire(run.fire), FencingToken(token));
+        let past_fire = Some(fire(past));
+        self.publish(ms, JobEvent::Claimed { item, fire: fire_of_run, source, token, past_fire });
     }
 
     /// Reports that the code has ended, before the run is completed.

@@ -41,6 +41,7 @@ pub(crate) async fn all(store: &TestStore) {
     concurrent_opens_migrate_each_step_once(store).await;
     each_fire_has_one_outcome_in_any_order_of_writes(store).await;
     gap_has_the_reason_of_an_instance_that_missed_its_fires(store).await;
+    runs_of_a_backfill_keep_their_past_fire(store).await;
     elasticjob_tables_have_all_runs_and_states(store).await;
     events_are_stored_with_kind_and_text(store).await;
     run_without_recorded_end_becomes_unknown(store).await;
@@ -66,7 +67,7 @@ async fn concurrent_opens_migrate_each_step_once(store: &TestStore) {
     let versions = (store.dump)("ejob_history_version", &["version"]).await;
     assert_eq!(
         versions,
-        [["1"], ["2"], ["3"], ["4"], ["5"], ["6"]],
+        [["1"], ["2"], ["3"], ["4"], ["5"], ["6"], ["7"]],
         "each step must be applied once"
     );
 }
@@ -202,6 +203,23 @@ async fn each_fire_has_one_outcome_in_any_order_of_writes(store: &TestStore) {
         assert_eq!((fires[4].gap_until, fires[4].gap_count), (Some(at(60_000)), Some(5)));
         two.close(DEADLINE).await.unwrap();
     }
+}
+
+/// A takeover changes the source, and the row still has the past fire.
+async fn runs_of_a_backfill_keep_their_past_fire(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    let job = "backfilled";
+    let (a, b) = (publisher(&history, job, 1), publisher(&history, job, 2));
+    a.claims_past_fire(90_001, run(0, 90_001, RunSource::Backfill, 7), 10_000);
+    b.claims_past_fire(95_000, run(0, 90_001, RunSource::Failover, 8), 10_000);
+    b.ends((95_000, 95_001), run(0, 90_001, RunSource::Failover, 8), Outcome::Succeeded, "");
+    a.claims(100_000, run(0, 100_000, RunSource::Normal, 9));
+    history.flush(DEADLINE).await.unwrap();
+    let fires = fires_of(&history, job).await;
+    let past: Vec<_> = fires.iter().map(|fire| (fire.source, fire.past_fire)).collect();
+    let takeover = (Some(RunSource::Failover), Some(at(10_000)));
+    assert_eq!(past, [(Some(RunSource::Normal), None), takeover]);
+    history.close(DEADLINE).await.unwrap();
 }
 
 /// A paused instance reports its missed fires without an item, and a later claim proves a gap.

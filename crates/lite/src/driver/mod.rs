@@ -257,6 +257,7 @@ impl Driver {
             instance: running.holder,
             item: run.item,
             fire: running.fire,
+            past_fire: running.past_fire,
             source: running.source,
             token: run.token,
             began: running.began,

@@ -107,6 +107,9 @@ pub enum JobEvent {
         source: RunSource,
         /// Fencing token of the run.
         token: FencingToken,
+        /// Past fire that the run repeats, if it is of a backfill. `fire` is then the time of its
+        /// request.
+        past_fire: Option<FireTime>,
     },
     /// A run has ended and its end is recorded.
     Settled {

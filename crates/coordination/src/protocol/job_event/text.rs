@@ -27,8 +27,9 @@ impl fmt::Display for JobEvent {
                 }
                 write!(f, "; {deferred} pending ({reason})")
             }
-            Self::Claimed { item, fire, source, token } => {
-                write!(f, "claimed item {item} for the fire of {fire}: {source}, token {token}")
+            Self::Claimed { item, fire, source, token, past_fire } => {
+                write!(f, "claimed item {item} for the fire of {fire}: {source}, token {token}")?;
+                past_fire.map_or(Ok(()), |past| write!(f, ", past fire {past}"))
             }
             Self::Settled { item, fire, source, token, outcome } => {
                 write!(f, "item {item} {outcome} for the fire of {fire}: {source}, token {token}")
@@ -116,8 +117,13 @@ mod tests {
             |failover| JobEvent::Orphaned { item, fire: NOON, holder: instance(), failover };
         let rows = [
             (
-                JobEvent::Claimed { item, fire: NOON, source, token },
+                JobEvent::Claimed { item, fire: NOON, source, token, past_fire: None },
                 "claimed item 3 for the fire of 2024-02-29T12:00:00Z: NORMAL, token 4",
+            ),
+            (
+                JobEvent::Claimed { item, fire: until, source, token, past_fire: Some(NOON) },
+                "claimed item 3 for the fire of 2024-02-29T12:00:08Z: NORMAL, token 4, past fire \
+                 2024-02-29T12:00:00Z",
             ),
             (
                 JobEvent::Settled { item, fire: NOON, source, token, outcome: Outcome::Failed },

@@ -228,6 +228,9 @@ fn item(cx: &Cx<'_>, job: &JobLine, record: &FireRecord) -> Markup {
             td {
                 (pill(outcome_class(word), &lang.outcome(word)))
                 @if let Some(source) = record.source { " " span.dim { (lang.source(source.as_str())) } }
+                @if let Some(past) = record.past_fire {
+                    " " span.dim { (lang.past_fire()) " " (cx.time(past, job.time_zone.as_deref())) }
+                }
             }
             // Links within a text are underlined.
             td.text[record.former_holder.is_some()] {

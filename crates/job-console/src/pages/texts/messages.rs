@@ -201,6 +201,7 @@ messages! {
     no_owner() "no owner" | "无所有者";
     taken_over() "taken over" | "已接管";
     taken_over_from() "taken over from" | "接管自";
+    past_fire() "past fire" | "过去的触发";
     requested() "a request waits" | "有请求等待";
     on() "on" | "在";
     moves_to() "moves to" | "将移至";

@@ -25,6 +25,9 @@ const REASONS: &Patterns = &[
     ("it was run, but the job had {} items then", "已运行，但当时作业有 {0} 个分片"),
     ("it was run, but the schedule has no fire at this time", "已运行，但调度在此时没有触发"),
     ("{} is an outcome of a later version", "{0} 是更高版本的结果"),
+    ("a backfill ran it later, at {}; {}", "之后由 {0} 的补跑运行；{1*}"),
+    ("a backfill ran it later, at {}", "之后由 {0} 的补跑运行"),
+    ("a backfill of {} is not done with it", "{0} 的补跑尚未完成它"),
     (
         "the item was still running; its run of {} stands for this fire",
         "该分片仍在运行，由其 {0} 的运行代替此触发",
