@@ -38,7 +38,7 @@ CREATE TABLE session (
     process TEXT NOT NULL
 ) STRICT;
 
--- The sessions of each file have numbers of their own, because a center that finds another file in
--- the place of its own asks by the number whether its session is there.
+-- The sessions of each file have numbers of their own, so that nodes and guards never name a session
+-- of a former file in the same place.
 INSERT INTO registry VALUES (1, 0, abs(random() % (1 << 38)), 0);
 INSERT INTO node VALUES ('', '', x'', 0, 0, 0, NULL);

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use reg_center::{Beat, Change, Node, NodePath, Op, Revision, Scope, SessionId, TxnOutcome};
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params,
+};
 
 use crate::change_signal::ChangeSignal;
 use crate::file::{self, FileId};
@@ -46,21 +48,22 @@ pub(crate) enum News {
 
 /// The accesses of a center to its registry. Tests inject faults between the two.
 pub(crate) trait Store: Send {
-    /// Opens the file again if it was replaced. Fails while it is missing.
+    /// Opens the file again if it was replaced, which ends the session of this store. Fails while
+    /// the file is missing.
     fn reopen(&mut self) -> Result<()>;
     /// Opens a session.
     fn open_session(&mut self, timeout: Duration) -> Result<SessionId>;
-    /// Raises the counter of a live session.
-    fn beat(&mut self, session: SessionId) -> Result<()>;
+    /// Raises the counter of the session of this store.
+    fn beat(&mut self) -> Result<()>;
     /// Ends a session and deletes its nodes.
     fn end_session(&mut self, session: SessionId) -> Result<()>;
     /// Ends the sessions whose counter still has this value, and deletes their nodes.
     fn end_silent(&mut self, silent: &[Beat]) -> Result<()>;
     /// Returns the counters of all sessions, and the sessions whose process has ended.
     fn beats(&mut self) -> Result<(Vec<Beat>, Vec<Beat>)>;
-    /// Executes transactions of a session, each as a whole or not at all. They become durable
-    /// together.
-    fn commit(&mut self, session: SessionId, txns: &[&[Op]]) -> Result<Batch>;
+    /// Executes transactions of the session of this store, each as a whole or not at all. They
+    /// become durable together.
+    fn commit(&mut self, txns: &[&[Op]]) -> Result<Batch>;
     /// Reads nodes at one revision.
     fn read(&mut self, paths: &[NodePath]) -> Result<Vec<Option<Node>>>;
     /// Returns the names of the children in ascending order; `None` if the node does not exist.
@@ -82,9 +85,20 @@ pub(crate) struct SqliteStore {
     file: FileId,
     signal: ChangeSignal,
     process: Option<ProcessName>,
-    /// The session that this store opened last.
-    session: Option<SessionId>,
+    /// The session in the open file.
+    session: Option<OwnSession>,
+    /// The session that this store opened last, perhaps in a former file.
+    last_session: SessionId,
     data_version: i64,
+}
+
+/// A session, with the newest state that its store has seen. If the file has an older one, a backup
+/// was restored, and acknowledged writes of the session may be gone.
+#[derive(Clone, Copy)]
+struct OwnSession {
+    id: SessionId,
+    beats: u64,
+    revision: Revision,
 }
 
 impl SqliteStore {
@@ -92,8 +106,17 @@ impl SqliteStore {
         let (db, file) = file::open_or_create(&options)?;
         let (signal, process) = (ChangeSignal::open(options.path()), ProcessName::own());
         let durability = options.durability;
-        let (session, data_version) = (None, 0);
-        Ok(Self { options, db, durability, file, signal, process, session, data_version })
+        Ok(Self {
+            options,
+            db,
+            durability,
+            file,
+            signal,
+            process,
+            session: None,
+            last_session: SessionId(0),
+            data_version: 0,
+        })
     }
 
     /// Fails if the path no longer names the open file: writes to it would be lost.
@@ -123,6 +146,11 @@ impl SqliteStore {
         self.check_file()?;
         Ok(self.db.transaction_with_behavior(TransactionBehavior::Deferred)?)
     }
+
+    /// Returns the session of this store in the open file.
+    fn own(&self) -> Result<OwnSession> {
+        self.session.ok_or(Failure::SessionOver)
+    }
 }
 
 impl Store for SqliteStore {
@@ -134,32 +162,45 @@ impl Store for SqliteStore {
         let (db, file) = opened.map_err(|error| not_done(error.to_string()))?;
         (self.db, self.file, self.data_version) = (db, file, 0);
         self.durability = self.options.durability;
+        // A copy of the former file has a row for the session, but lacks its last writes.
+        if let Some(former) = self.session.take() {
+            tracing::warn!(session = %former.id, "another file has replaced the registry file");
+        }
         Ok(())
     }
 
     fn open_session(&mut self, timeout: Duration) -> Result<SessionId> {
         let process = self.process.as_ref().map_or_else(String::new, ToString::to_string);
         let timeout = i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX);
+        let last = self.last_session;
         let txn = self.write()?;
-        let next = "UPDATE registry SET last_session = last_session + 1 RETURNING last_session";
-        let id: i64 = txn.query_row(next, [], |row| row.get(0))?;
+        // A restored backup has an older counter. Without its own last session, a store could get
+        // the number again, and guards could not distinguish the two sessions.
+        let next = "UPDATE registry SET last_session = max(last_session, ?1) + 1
+                    RETURNING last_session, revision";
+        let (id, revision) = txn.query_row(next, [last.0], |row| {
+            Ok((SessionId(row.get(0)?), Revision(from_sql(row.get(1)?))))
+        })?;
         let row = "INSERT INTO session VALUES (?1, 0, ?2, ?3)";
-        txn.execute(row, params![id, timeout, process])?;
+        txn.execute(row, params![id.0, timeout, process])?;
         commit(txn)?;
-        self.session = Some(SessionId(id));
-        Ok(SessionId(id))
+        self.session = Some(OwnSession { id, beats: 0, revision });
+        self.last_session = id;
+        Ok(id)
     }
 
-    fn beat(&mut self, session: SessionId) -> Result<()> {
+    fn beat(&mut self) -> Result<()> {
         // A loss of power ends the session anyway. A wait for the disk would hold the lock of the
         // file, and a process that is stopped meanwhile would block all others.
+        let own = self.own()?;
         let txn = self.write_with(Durability::Normal)?;
-        let raise = "UPDATE session SET beat = beat + 1 WHERE id = ?1";
-        if txn.execute(raise, [session.0])? == 0 {
-            return Err(Failure::SessionOver);
-        }
+        let mut seen = check_live(&txn, own)?;
+        let raise = "UPDATE session SET beat = beat + 1 WHERE id = ?1 RETURNING beat";
+        seen.beats = txn.query_row(raise, [own.id.0], |row| Ok(from_sql(row.get(0)?)))?;
         Tables(&txn).forget_old_deletions()?;
-        commit(txn)
+        commit(txn)?;
+        self.session = Some(seen);
+        Ok(())
     }
 
     fn end_session(&mut self, session: SessionId) -> Result<()> {
@@ -210,16 +251,19 @@ impl Store for SqliteStore {
         Ok((beats, ended))
     }
 
-    fn commit(&mut self, session: SessionId, txns: &[&[Op]]) -> Result<Batch> {
+    fn commit(&mut self, txns: &[&[Op]]) -> Result<Batch> {
+        let own = self.own()?;
         let sql_txn = self.write()?;
-        check_live(&sql_txn, Some(session))?;
+        let mut seen = check_live(&sql_txn, own)?;
         let tables = Tables(&sql_txn);
-        let before = tables.revision()?;
+        let before = seen.revision;
         let mut batch = Batch { before, after: before, answers: Vec::new(), changes: Vec::new() };
         for ops in txns {
-            tables.execute(session, ops, &mut batch)?;
+            tables.execute(own.id, ops, &mut batch)?;
         }
         commit(sql_txn)?;
+        seen.revision = batch.after;
+        self.session = Some(seen);
         if batch.after != batch.before {
             self.signal.send();
         }
@@ -242,26 +286,31 @@ impl Store for SqliteStore {
     }
 
     fn snapshot(&mut self, scope: &Scope) -> Result<(Revision, Vec<Node>)> {
-        let session = self.session;
+        let own = self.own()?;
         let txn = self.read_only()?;
-        check_live(&txn, session)?;
+        let seen = check_live(&txn, own)?;
         let tables = Tables(&txn);
         let mut nodes = Vec::new();
         for part in scope.parts() {
             tables.add_subtree(part, &mut nodes)?;
         }
-        Ok((tables.revision()?, nodes))
+        drop(txn);
+        self.session = Some(seen);
+        Ok((seen.revision, nodes))
     }
 
     fn news(&mut self, after: Revision) -> Result<News> {
-        let session = self.session;
+        let own = self.own()?;
         let txn = self.read_only()?;
-        check_live(&txn, session)?;
+        let seen = check_live(&txn, own)?;
         let tables = Tables(&txn);
         if tables.forgotten()? > after {
             return Ok(News::Gap);
         }
-        Ok(News::Changes(tables.revision()?, tables.changes_after(after)?))
+        let changes = tables.changes_after(after)?;
+        drop(txn);
+        self.session = Some(seen);
+        Ok(News::Changes(seen.revision, changes))
     }
 
     fn was_written(&mut self) -> Result<bool> {
@@ -272,17 +321,24 @@ impl Store for SqliteStore {
     }
 }
 
-/// Fails if a session is over.
+/// Fails if a session is over: its row is gone, or the file has an older state than the session has
+/// seen. Returns the session with the state of the file.
 ///
 /// The end of a session deletes its nodes. A feed that showed this before the end of the session
 /// would make the session's process believe that an operator has deleted them.
-fn check_live(txn: &Transaction<'_>, session: Option<SessionId>) -> Result<()> {
-    let Some(session) = session else { return Ok(()) };
-    let live = "SELECT 1 FROM session WHERE id = ?1";
-    match txn.prepare_cached(live)?.exists([session.0])? {
-        true => Ok(()),
-        false => Err(Failure::SessionOver),
+fn check_live(txn: &Transaction<'_>, own: OwnSession) -> Result<OwnSession> {
+    let query = "SELECT beat, revision FROM session, registry WHERE id = ?1";
+    let found = txn.prepare_cached(query)?.query_row([own.id.0], |row| {
+        let (beats, revision) = (from_sql(row.get(0)?), Revision(from_sql(row.get(1)?)));
+        Ok(OwnSession { id: own.id, beats, revision })
+    });
+    let Some(found) = found.optional()? else { return Err(Failure::SessionOver) };
+    // The counter finds a restored backup also after new writes have raised its revision.
+    if found.beats < own.beats || found.revision < own.revision {
+        tracing::warn!(session = %own.id, "the registry file has an older state than before");
+        return Err(Failure::SessionOver);
     }
+    Ok(found)
 }
 
 /// Commits a transaction. If SQLite cannot say that it failed, its outcome is unknown.
@@ -315,15 +371,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = SqliteOptions::new(folder.path().join("registry.db"));
         let mut store = SqliteStore::open(options).unwrap();
-        let session = store.open_session(Duration::from_secs(10)).unwrap();
+        store.open_session(Duration::from_secs(10)).unwrap();
         let synchronous = |store: &SqliteStore| {
             store.db.pragma_query_value(None, "synchronous", |row| row.get::<_, i32>(0)).unwrap()
         };
         let (normal, full) = (1, 2);
         assert_eq!(synchronous(&store), full);
-        store.beat(session).unwrap();
+        store.beat().unwrap();
         assert_eq!(synchronous(&store), normal);
-        store.commit(session, &[]).unwrap();
+        store.commit(&[]).unwrap();
         assert_eq!(synchronous(&store), full);
     }
 }

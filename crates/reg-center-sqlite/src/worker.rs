@@ -186,7 +186,7 @@ impl<S: Store> Worker<S> {
         }
         let Some(session) = admitted.first().map(|(session, ..)| *session) else { return };
         let ops: Vec<&[Op]> = admitted.iter().map(|(_, txn, _)| txn.ops()).collect();
-        let result = self.store.commit(session, &ops);
+        let result = self.store.commit(&ops);
         match result {
             Ok(batch) => {
                 let Batch { before, after, answers, changes } = batch;
@@ -295,7 +295,7 @@ impl<S: Store> Worker<S> {
 
     fn beat(&mut self, session: SessionId) {
         let sent = Instant::now();
-        match self.store.beat(session) {
+        match self.store.beat() {
             Ok(()) => {
                 self.acknowledge(session, sent);
                 self.next_beat = sent + self.timeout / 4;
@@ -359,7 +359,7 @@ impl<S: Store> Worker<S> {
 
     fn resume(&mut self, session: SessionId) -> Result<(), Failure> {
         let sent = Instant::now();
-        match self.store.beat(session) {
+        match self.store.beat() {
             Ok(()) => self.connected(session, sent),
             Err(Failure::SessionOver) => {
                 self.lose(session);

@@ -3,7 +3,10 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
-use reg_center::{Change, Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
+use reg_center::{
+    Change, Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, SessionFeed, SessionId,
+    Txn,
+};
 use reg_center_sqlite::{Durability, SqliteCenter, SqliteOptions};
 
 pub(crate) fn path(text: &str) -> NodePath {
@@ -132,6 +135,90 @@ async fn a_session_of_a_deleted_file_is_lost_although_the_next_file_has_a_sessio
         panic!("a new session begins")
     };
     assert_ne!(session, first);
+}
+
+/// Claims a node under the session, and returns the session.
+async fn claim(center: &SqliteCenter, sessions: &mut SessionFeed, name: &str) -> SessionId {
+    let Some(SessionChange::Connected { session, .. }) = sessions.next().await else {
+        panic!("the center is connected")
+    };
+    let claim = Txn::new().create(path(name), "", Lifetime::Ephemeral).in_session(session);
+    assert!(center.commit(claim).await.unwrap().is_committed());
+    session
+}
+
+/// Waits until the session is lost and returns the next one.
+async fn next_session(sessions: &mut SessionFeed, lost: SessionId) -> SessionId {
+    let lost = async {
+        loop {
+            match sessions.next().await.unwrap() {
+                SessionChange::Suspended { .. } => {}
+                change => break assert_eq!(change, SessionChange::Lost { session: lost }),
+            }
+        }
+        sessions.next().await.unwrap()
+    };
+    let SessionChange::Connected { session, .. } = soon("the session is lost", lost).await else {
+        panic!("a new session begins")
+    };
+    session
+}
+
+#[tokio::test]
+async fn a_session_is_lost_if_an_older_copy_replaces_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, backup) = (options(&directory), directory.path().join("backup.db"));
+    let center = SqliteCenter::connect(file.clone()).await.unwrap();
+    let mut sessions = center.session_feed();
+    let lost = claim(&center, &mut sessions, "/before").await;
+    rusqlite::Connection::open(file.path()).unwrap().backup("main", &backup, None).unwrap();
+    // The backup has the session, but not this write.
+    let write = Txn::new().create(path("/after"), "", Lifetime::Persistent);
+    assert!(center.commit(write).await.unwrap().is_committed());
+    for name in ["registry.db", "registry.db-wal", "registry.db-shm"] {
+        std::fs::remove_file(directory.path().join(name)).unwrap();
+    }
+    std::fs::rename(&backup, file.path()).unwrap();
+
+    let next = next_session(&mut sessions, lost).await;
+    assert!(next > lost, "{next} is a number of the backup: guards would not see the difference");
+    assert_eq!(center.read(&path("/after")).await, Ok(None));
+    let late = Txn::new().put(path("/before"), "").in_session(lost);
+    assert_eq!(center.commit(late).await, Err(Error::SessionLost { session: lost }));
+}
+
+#[tokio::test]
+async fn a_session_is_lost_if_a_backup_is_restored_into_the_file() {
+    // Another writer may raise the revision again before the center looks.
+    for writes_after in [0, 2] {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, backup) = (options(&directory), directory.path().join("backup.db"));
+        // Only the counter of the session shows the backup after the writes. It is raised four
+        // times per timeout.
+        let file = file.session_timeout(Duration::from_secs(2));
+        let center = SqliteCenter::connect(file.clone()).await.unwrap();
+        let mut sessions = center.session_feed();
+        let lost = claim(&center, &mut sessions, "/before").await;
+        let mut db = rusqlite::Connection::open(file.path()).unwrap();
+        db.backup("main", &backup, None).unwrap();
+        let write = Txn::new().create(path("/after"), "", Lifetime::Persistent);
+        assert!(center.commit(write).await.unwrap().is_committed());
+        let beats = "SELECT beat FROM session";
+        let beats = |db: &rusqlite::Connection| db.query_row(beats, [], |row| row.get::<_, i64>(0));
+        let before = beats(&db).unwrap();
+        let raised = async {
+            while beats(&db).unwrap() == before {
+                tokio::task::yield_now().await;
+            }
+        };
+        soon("the counter is raised", raised).await;
+
+        db.restore("main", &backup, None::<fn(rusqlite::backup::Progress)>).unwrap();
+        db.execute("UPDATE registry SET revision = revision + ?1", [writes_after]).unwrap();
+        let next = next_session(&mut sessions, lost).await;
+        assert!(next > lost, "{next}");
+        assert_eq!(center.read(&path("/after")).await, Ok(None));
+    }
 }
 
 #[tokio::test]

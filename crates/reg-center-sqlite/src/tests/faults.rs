@@ -66,8 +66,8 @@ impl<S: Store> Store for FaultyStore<S> {
         self.access(|store| store.open_session(timeout))
     }
 
-    fn beat(&mut self, session: SessionId) -> Result<()> {
-        self.access(|store| store.beat(session))
+    fn beat(&mut self) -> Result<()> {
+        self.access(S::beat)
     }
 
     fn end_session(&mut self, session: SessionId) -> Result<()> {
@@ -82,14 +82,14 @@ impl<S: Store> Store for FaultyStore<S> {
         self.access(S::beats)
     }
 
-    fn commit(&mut self, session: SessionId, txns: &[&[Op]]) -> Result<Batch> {
+    fn commit(&mut self, txns: &[&[Op]]) -> Result<Batch> {
         if *self.mode.lock() == Mode::LoseReply {
             // Before the commit: a test that sees its effect may set the next mode at once.
             *self.mode.lock() = Mode::Fail;
-            self.inner.commit(session, txns)?;
+            self.inner.commit(txns)?;
             return Err(Failure::Unknown("injected".to_owned()));
         }
-        self.access(|store| store.commit(session, txns))
+        self.access(|store| store.commit(txns))
     }
 
     fn read(&mut self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
