@@ -7,6 +7,8 @@ use crate::{Notify, OptionsError, PostgresOptions, Tls};
 const FORM: &str = "postgres://[USER@]HOST[:PORT]/DATABASE?namespace=NAME";
 const NO_PASSWORD: &str =
     "no password in the address, which ends up in logs; use password_file=PATH or PGPASSWORD";
+const ENCODED_AT: &str =
+    "an address without a password, where each @ after the host is written %40";
 
 impl PostgresOptions {
     /// Parses `postgres://[USER@]HOST[:PORT]/DATABASE[?PARAMETER=VALUE&…]`. The port is 5432 if it
@@ -20,6 +22,8 @@ impl PostgresOptions {
     /// | `password_file` | [`password_file`](Self::password_file) | a path |
     /// | `sslmode` | [`tls`](Self::tls) | the names of [`Tls`], such as `verify-full` |
     /// | `sslrootcert` | [`tls_root_cert`](Self::tls_root_cert) | a path |
+    ///
+    /// Behind the host, `@` is written `%40`: the rest of a password could not be distinguished.
     ///
     /// # Errors
     /// [`OptionsError`] with the invalid part. The address itself is not shown, because it may have
@@ -41,6 +45,13 @@ impl PostgresOptions {
         let Some(url) = url else { return Err(OptionsError::new("address", "(hidden)", FORM)) };
         if url.password().is_some() {
             return Err(OptionsError::new("password", "(hidden)", NO_PASSWORD));
+        }
+        // The parser ends the host at the first of these characters, also within a password. Its
+        // rest would become the database or a parameter, and would be printed.
+        let (_, rest) = text.split_once("://").unwrap_or(("", text));
+        let after_host = rest.split_once(['/', '?', '#']).map_or("", |(_, rest)| rest);
+        if after_host.contains('@') {
+            return Err(OptionsError::new("address", "(hidden)", ENCODED_AT));
         }
         if url.fragment().is_some() {
             return Err(OptionsError::new("address", "the text after #", FORM));
@@ -80,11 +91,12 @@ impl PostgresOptions {
                     return Err(OptionsError::new("sslmode", value, valid));
                 }
             }),
-            // The value of an unknown parameter may be a secret.
+            // The value of an unknown parameter may be a secret. A text without a value may be the
+            // end of one with an ampersand.
             _ => {
                 return Err(OptionsError::new(
                     "parameter",
-                    name,
+                    if value.is_empty() { "(hidden)" } else { name },
                     "namespace, schema, notify, password_file, sslmode or sslrootcert",
                 ));
             }
@@ -113,7 +125,7 @@ mod tests {
     fn every_part_of_an_address_becomes_an_option() {
         let options = PostgresOptions::parse_url(
             "postgres://a%20b@[::1]:5433/jobs%2B?namespace=n&schema=s&notify=off&sslmode=verify-full\
-             &sslrootcert=/ca.pem&password_file=/p",
+             &sslrootcert=/ca.pem&password_file=/p%401",
         )
         .unwrap();
         let expected = PostgresOptions::new("::1", 5433, "jobs+")
@@ -123,7 +135,7 @@ mod tests {
             .notify(Notify::Off)
             .tls(Tls::VerifyFull)
             .tls_root_cert(Path::new("/ca.pem"))
-            .password_file("/p");
+            .password_file("/p@1");
         assert!(options == expected, "{options:?}");
         let short = PostgresOptions::parse_url("postgres://db/jobs").unwrap();
         assert!(short == PostgresOptions::new("db", 5432, "jobs"), "{short:?}");
@@ -141,6 +153,12 @@ mod tests {
             ("postgres://db", "database: \"\" is invalid"),
             ("postgres:///jobs", "host: \"\" is invalid"),
             ("postgres://db/jobs?passwrd=hunter2", "parameter: \"passwrd\" is invalid"),
+            ("postgres://db/jobs?password_file=/a&hunter2", "parameter: \"(hidden)\" is invalid"),
+            ("postgres://u:hunter2?w@db/x", "address: \"(hidden)\" is invalid, valid is postgres"),
+            ("postgres://u:1?hunter2@db/x", "address: \"(hidden)\" is invalid, valid is an addr"),
+            ("postgres://u:1/x?hunter2=@db/x", "address: \"(hidden)\" is invalid, valid is an a"),
+            ("postgres://u:1/hunter2@db/x", "address: \"(hidden)\" is invalid, valid is an addr"),
+            ("postgres://u:1#hunter2@db/x", "address: \"(hidden)\" is invalid, valid is an addr"),
             ("postgres://db/jobs?notify=maybe", "notify: \"maybe\" is invalid, valid is on or off"),
             ("postgres://db/jobs?sslmode=on", "sslmode: \"on\" is invalid, valid is disable"),
             ("postgres://db/jobs?namespace=a/b", "namespace: \"a/b\" is invalid"),

@@ -334,6 +334,8 @@ mod tests {
         let rows = [
             ("postgres://worker:hunter2@db/jobs", "password: \"(hidden)\" is invalid"),
             ("postgres://db/jobs?password=hunter2", "parameter: \"password\" is invalid"),
+            ("postgres://worker:1?hunter2@db/jobs", "address: \"(hidden)\" is invalid"),
+            ("postgres://worker:1/hunter2@db/jobs", "address: \"(hidden)\" is invalid"),
             ("postgres://db", "database: \"\" is invalid, valid is the name of a database"),
         ];
         for (address, expected) in rows {
@@ -357,6 +359,9 @@ mod tests {
             ("etcd://worker:secret@etcd-1/jobs", "registry address (hidden): url is (hidden); "),
             ("etcd://etcd-1", "registry address \"etcd://etcd-1\": url is \"etcd://etcd-1\"; "),
             ("etcd://etcd-1/jobs?password=secret", "registry address (hidden): parameter of the"),
+            ("etcd://worker:secret?@etcd-1/jobs", "registry address (hidden): url is (hidden); "),
+            ("etcd://worker:a?secret@etcd-1/jobs", "registry address (hidden): url is (hidden); "),
+            ("etcd://worker:a/b?secret@etcd-1/jobs", "registry address (hidden): url is (hidden)"),
         ];
         for (address, expected) in rows {
             let error = Address::parse(address).unwrap_err().to_string();

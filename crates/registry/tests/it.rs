@@ -15,7 +15,6 @@ use std::time::Duration;
 
 #[cfg(feature = "zookeeper")]
 use lite::{JobBuilder, Scheduler, job_fn};
-#[cfg(feature = "zookeeper")]
 use registry::Registry;
 #[cfg(feature = "zookeeper")]
 use sharding::StrategyRegistry;
@@ -85,6 +84,35 @@ async fn the_program_runs_in_memory_and_continues_on_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("registry.db");
     runs_and_continues(&format!("sqlite:{}", file.display())).await;
+}
+
+/// Without the feature of a registry, its addresses are refused for that reason.
+#[tokio::test]
+async fn a_refused_address_does_not_show_its_password() {
+    let rests = [
+        "u:hunter2@h/x",
+        "u:hunter2?w@h/x",
+        "u:p?hunter2@h/x",
+        "u:p?hunter2=1@h/x",
+        "u:p/b?hunter2@h/x",
+        "u:p/hunter2?w=1@h/x",
+        "u:1?hunter2@h/x",
+        "u:1/hunter2@h/x",
+        "u:1/b?hunter2@h/x",
+        "u:1/b?hunter2=1@h/x",
+        "u:hunter2#w@h/x",
+        "h?password=hunter2",
+        "h/x?password=hunter2",
+        "h/x?password=a&hunter2",
+    ];
+    for kind in ["zk", "postgres", "etcd", "postgresql", "redis"] {
+        for rest in rests {
+            let address = format!("{kind}://{rest}");
+            let error = Registry::open(&address).await.expect_err(&address);
+            let shown = format!("{error} {error:?}");
+            assert!(!shown.contains("hunter2"), "{address}: {shown}");
+        }
+    }
 }
 
 #[cfg(feature = "zookeeper")]

@@ -94,7 +94,8 @@ impl EtcdOptions {
     /// A password must not be part of a URL, because URLs end up in logs and process lists.
     ///
     /// # Errors
-    /// [`OptionsError`] names the invalid part and what would be valid.
+    /// [`OptionsError`] names the invalid part and what would be valid. Text that may be part of a
+    /// password is not shown.
     ///
     /// # Examples
     /// ```
@@ -105,10 +106,7 @@ impl EtcdOptions {
     /// # Ok::<(), reg_center_etcd::OptionsError>(())
     /// ```
     pub fn parse_url(url: &str) -> Result<Self, OptionsError> {
-        let options = url::parse(url)?;
-        // Files and variables are read when the registry is opened.
-        options.check_values()?;
-        Ok(options)
+        url::parse(url)
     }
 
     /// Sets the time for which the registry keeps the session without any request. Default: 10 s.

@@ -5,6 +5,7 @@ use super::{EtcdOptions, OptionsError, TextSource};
 const VALID: &str = "etcd://[USER@]HOST[:PORT][,HOST[:PORT]…]/NAMESPACE[?NAME=VALUE[&NAME=VALUE…]]";
 const NAMES: &str =
     "password_file or password_env with a user, ca_file, certificate_file with key_file";
+const NO_PASSWORD: &str = "no password in a URL, use password_file or password_env";
 /// The variable with the password of a user, if the address names no other source.
 const PASSWORD_VARIABLE: &str = "ETCD_PASSWORD";
 
@@ -17,8 +18,22 @@ struct Sources {
     key: Option<TextSource>,
 }
 
+/// Parses a URL and checks the values of its options. Files and variables are read when the
+/// registry is opened.
+///
+/// An error never shows text that may be part of a password.
 pub(super) fn parse(url: &str) -> Result<EtcdOptions, OptionsError> {
-    let invalid = || OptionsError::new("url", url, VALID);
+    let parsed = options(url).and_then(|options| options.check_values().map(|()| options));
+    // The first question mark may belong to a password. Hosts, namespace and parameters are then
+    // parts of it.
+    let may_split_password = url.split_once('?').is_some_and(|(_, query)| query.contains('@'));
+    match parsed {
+        Err(_) if may_split_password => Err(OptionsError::hidden("url", NO_PASSWORD)),
+        parsed => parsed,
+    }
+}
+
+fn options(url: &str) -> Result<EtcdOptions, OptionsError> {
     let rest = url.strip_prefix("etcd://").ok_or_else(|| OptionsError::hidden("url", VALID))?;
     let (rest, query) = match rest.split_once('?') {
         Some((rest, query)) => (rest, query),
@@ -29,9 +44,10 @@ pub(super) fn parse(url: &str) -> Result<EtcdOptions, OptionsError> {
         None => (None, rest),
     };
     if user.is_some_and(|user| user.contains(':')) {
-        let valid = "no password in a URL, use password_file or password_env";
-        return Err(OptionsError::hidden("url", valid));
+        return Err(OptionsError::hidden("url", NO_PASSWORD));
     }
+    // Parameters are not shown: their values may be secrets.
+    let invalid = || OptionsError::new("url", &format!("etcd://{rest}"), VALID);
     let slash = rest.find('/').ok_or_else(invalid)?;
     let (addresses, namespace) = rest.split_at(slash);
     let sources = sources(query)?;
@@ -41,7 +57,9 @@ pub(super) fn parse(url: &str) -> Result<EtcdOptions, OptionsError> {
             let default = || TextSource::Environment(PASSWORD_VARIABLE.to_owned());
             options = options.user(user, password.unwrap_or_else(default));
         }
-        (None, Some(_)) => return Err(OptionsError::new("url", url, NAMES)),
+        (None, Some(_)) => {
+            return Err(OptionsError::described("url", "without a user".to_owned(), NAMES));
+        }
         (None, None) => {}
     }
     with_tls(options, sources.ca, sources.certificate.zip(sources.key))
@@ -51,8 +69,12 @@ fn sources(query: &str) -> Result<Sources, OptionsError> {
     let mut sources = Sources::default();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        // The value is not shown: it may be a password with a wrong name.
-        let unknown = || OptionsError::new("parameter of the url", name, NAMES);
+        // The value of a wrong name may be a password. A text without a value may be the end of one
+        // with an ampersand.
+        let unknown = || match value {
+            "" => OptionsError::hidden("parameter of the url", NAMES),
+            _ => OptionsError::new("parameter of the url", name, NAMES),
+        };
         let place = match name {
             "password_file" | "password_env" => &mut sources.password,
             "ca_file" => &mut sources.ca,
@@ -147,7 +169,16 @@ mod tests {
                 "etcd://e-1/jobs?password=s3cret",
                 "parameter of the url is \"password\"; valid: pass",
             ),
-            ("etcd://e-1/jobs?password_env=P", "url is \"etcd://e-1/jobs?password_env=P\"; valid"),
+            ("etcd://e-1/jobs?password_env=P", "url is without a user; valid: password_file or"),
+            ("etcd://e-1?password=s3cret", "url is \"etcd://e-1\"; valid: etcd://["),
+            ("etcd://e-1/jobs?ca_file=/a&s3cret", "parameter of the url is (hidden); valid: pass"),
+            ("etcd://u:s3cret?w@e-1/jobs", "url is (hidden); valid: no password in a URL"),
+            ("etcd://u:p?s3cret@e-1/jobs", "url is (hidden); valid: no password in a URL"),
+            ("etcd://u:p/s3cret?w@e-1/jobs", "url is (hidden); valid: no password in a URL"),
+            ("etcd://u:p/b?s3cret=x@e-1/jobs", "url is (hidden); valid: no password in a URL"),
+            ("etcd://u:s3cret/b?ca_file=@e-1/jobs", "url is (hidden); valid: no password in a"),
+            ("etcd://u:p/s3cret?@e-1/jobs", "url is (hidden); valid: no password in a URL"),
+            ("etcd://u:s3cret#w@e-1/jobs", "url is (hidden); valid: no password in a URL"),
             ("etcd://u@e-1/jobs?password_file=", "parameter of the url is password_file without a"),
             (
                 "etcd://u@e-1/jobs?password_file=/a&password_env=B",
