@@ -160,13 +160,19 @@ fn is_registry(db: &Transaction<'_>, path: &Path) -> Result<bool, OpenError> {
 fn check_file_system(path: &Path) -> Result<(), OpenError> {
     let at = if path.exists() { path } else { directory_of(path) };
     let found = statfs(at).map_err(|error| file_error(path, &error.into()))?;
-    // The type of the number differs among platforms; the numbers have at most 32 bits.
     #[expect(clippy::cast_sign_loss, reason = "the sign is that of the number's 64th bit")]
-    let number = (found.f_type as u64) & 0xffff_ffff;
-    match NETWORK_FILE_SYSTEMS.iter().find(|(known, _)| *known == number) {
-        Some((_, kind)) => Err(OpenError::NetworkFileSystem { path: path.to_owned(), kind }),
+    match network_file_system(found.f_type as u64) {
+        Some(kind) => Err(OpenError::NetworkFileSystem { path: path.to_owned(), kind }),
         None => Ok(()),
     }
+}
+
+/// Returns the name of a network file system, by the type that `statfs` reports.
+///
+/// The integer of the type differs among platforms; the numbers have at most 32 bits.
+fn network_file_system(f_type: u64) -> Option<&'static str> {
+    let number = f_type & 0xffff_ffff;
+    NETWORK_FILE_SYSTEMS.iter().find(|(known, _)| *known == number).map(|(_, kind)| *kind)
 }
 
 fn directory_of(path: &Path) -> &Path {
@@ -188,5 +194,40 @@ fn sql_error(path: &Path, error: &rusqlite::Error) -> OpenError {
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked { path },
         _ => OpenError::File { path, cause },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_known_by_their_type() {
+        let rows = [
+            ("ext4", 0xef53, None),
+            ("xfs", 0x5846_5342, None),
+            ("btrfs", 0x9123_683e, None),
+            ("zfs", 0x2fc1_2fc1, None),
+            ("tmpfs", 0x0102_1994, None),
+            ("overlayfs", 0x794c_7630, None),
+            ("fuse", 0x6573_5546, None),
+            ("nfs", 0x6969, Some("nfs")),
+            ("smb", 0x517b, Some("smb")),
+            ("cifs", 0xff53_4d42, Some("cifs")),
+            ("cifs, where the type has 32 bits and a sign", 0xffff_ffff_ff53_4d42, Some("cifs")),
+            ("smb2", 0xfe53_4d42, Some("smb2")),
+            ("9p", 0x0102_1997, Some("9p")),
+            ("ceph", 0x00c3_6400, Some("ceph")),
+            ("afs", 0x5346_414f, Some("afs")),
+            ("ocfs2", 0x7461_636f, Some("ocfs2")),
+            ("lustre", 0x0bd0_0bd0, Some("lustre")),
+            ("gfs2", 0x0116_1970, Some("gfs2")),
+            ("gpfs", 0x4750_4653, Some("gpfs")),
+            ("beegfs", 0x1983_0326, Some("beegfs")),
+            ("vboxsf", 0x786f_4256, Some("vboxsf")),
+        ];
+        for (case, f_type, expected) in rows {
+            assert_eq!(network_file_system(f_type), expected, "{case}");
+        }
     }
 }
