@@ -21,6 +21,9 @@ const TIME_OR_AGE: &str = "valid is a time such as 2024-02-29T12:00:00Z, a date 
                              2024-02-29 or 2024-02-29T12:00, or an age such as 5m or 2h";
 const IP: &str = "valid is an IP address such as 10.0.0.7";
 
+/// A job file without a registry.
+const GOOD: &str = "[[jobs]]\nname='a'\nsharding_total_count=1\nscript={command='true'}\n";
+
 /// Rust types and values, which an error line must not contain.
 const INTERNALS: [&str; 8] = ["Some(", "None", "struct ", "enum ", "u32", "u64", "Doc", "i64"];
 
@@ -51,26 +54,60 @@ fn command(folder: &Path, server: Option<&str>, words: &[&str]) -> Command {
     command
 }
 
-/// A forgotten value must not start a cluster of its own on each host.
+/// A forgotten value must not start a cluster of its own on each host, and no command may change
+/// the file of a host in place of the registry of all hosts.
 #[test]
-fn worker_refuses_variables_that_name_no_registry() {
+fn variables_that_name_no_registry_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let jobs = "[[jobs]]\nname='a'\nsharding_total_count=1\nscript={command='true'}\n";
-    std::fs::write(folder.path().join("good.toml"), jobs).unwrap();
+    std::fs::write(folder.path().join("good.toml"), GOOD).unwrap();
     let rows = [
         ("EJOB_REGISTRY", "", "EJOB_REGISTRY is set, but empty; "),
         ("EJOB_ZOOKEEPER", "", "EJOB_ZOOKEEPER is set, but empty; "),
         ("EJOB_NAMESPACE", "", "EJOB_NAMESPACE is set, but empty; "),
         ("ETCD_PASSWORD", "x", "ETCD_PASSWORD is given, but no registry; "),
     ];
+    let commands: [&[&str]; 4] =
+        [&["worker", "good.toml"], &["jobs"], &["trigger", "a"], &["console"]];
     for (variable, value, expected) in rows {
-        let mut worker = command(folder.path(), None, &["worker", "good.toml"]);
-        let output = worker.env(variable, value).output().unwrap();
-        let error = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{variable}: {error}");
-        assert!(error.starts_with(&format!("error: {expected}")), "{variable}: {error}");
+        for words in commands {
+            let mut command = command(folder.path(), None, words);
+            let output = command.env(variable, value).output().unwrap();
+            let error = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{variable}, {words:?}: {error}");
+            let expected = format!("error: {expected}");
+            assert!(error.starts_with(&expected), "{variable}, {words:?}: {error}");
+        }
     }
     assert!(!folder.path().join("state").exists(), "a registry file was created");
+}
+
+#[test]
+fn worker_without_a_state_directory_names_both_variables() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("good.toml"), GOOD).unwrap();
+    let mut worker = command(folder.path(), None, &["worker", "good.toml"]);
+    let output = worker.env_remove("XDG_STATE_HOME").env_remove("HOME").output().unwrap();
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    let expected = "error: no registry is named, and neither XDG_STATE_HOME nor HOME names a state directory for a file; give --registry ADDRESS, such as _";
+    assert!(error.starts_with(expected.trim_end_matches('_')), "{error}");
+}
+
+/// `PGPASSWORD` may be for the scripts of jobs, so it is no reason to refuse the file.
+#[test]
+fn first_line_of_a_worker_names_the_default_file_and_its_single_host() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("good.toml"), GOOD).unwrap();
+    let mut worker = command(folder.path(), None, &["worker", "good.toml"]);
+    worker.env("PGPASSWORD", "x").stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut worker = worker.spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(worker.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    let file = folder.path().join("state/ejob/registry.db");
+    let expected = format!("registry: {}, single host only; ", file.display());
+    assert!(first.starts_with(&expected), "{first}");
 }
 
 fn text(bytes: &[u8]) -> String {

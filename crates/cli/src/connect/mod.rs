@@ -102,10 +102,6 @@ impl ConnectArguments {
         let target = self.named(None, in_file)?;
         match (&target, for_hosts) {
             (Target::File(file), Some(option)) if file.is_default => Err(without_registry(option)),
-            (Target::File(file), None) if file.is_default => match forgotten_variable() {
-                Some(fault) => Err(fault),
-                None => Ok(target),
-            },
             _ => Ok(target),
         }
     }
@@ -157,7 +153,10 @@ impl ConnectArguments {
                 }
                 (Some(target), _) => target.clone(),
                 (None, Some(option)) => return Err(without_registry(option)),
-                (None, None) => Target::default_file()?,
+                (None, None) => match forgotten_variable() {
+                    Some(fault) => return Err(fault),
+                    None => Target::default_file()?,
+                },
             },
         };
         match (&target, self.credentials()) {
@@ -252,9 +251,9 @@ fn given(value: Option<&String>) -> Option<String> {
     value.filter(|text| !text.is_empty()).cloned()
 }
 
-/// Returns the fault of an option that is given without a registry that it belongs to.
 /// Returns the fault of a variable that shows that a registry for several hosts is meant: an empty
-/// one, as a template with a missing value writes it, or the password of one.
+/// one, as a template with a missing value writes it, or the password of one. `PGPASSWORD` does not
+/// show it, because scripts of jobs need it for databases of their own.
 fn forgotten_variable() -> Option<Fault> {
     let is_empty = |name: &&&str| std::env::var_os(name).is_some_and(|value| value.is_empty());
     if let Some(name) = [REGISTRY, ZOOKEEPER, NAMESPACE].iter().find(is_empty) {
@@ -265,6 +264,7 @@ fn forgotten_variable() -> Option<Fault> {
     std::env::var_os(ETCD_PASSWORD).map(|_| without_registry(ETCD_PASSWORD))
 }
 
+/// Returns the fault of an option that is given without a registry that it belongs to.
 fn without_registry(option: &str) -> Fault {
     Fault::usage(format!(
         "{option} is given, but no registry; give --registry ADDRESS, such as {EXAMPLE}, or set {REGISTRY} or {ZOOKEEPER}"
