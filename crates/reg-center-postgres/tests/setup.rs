@@ -2,8 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
+use postgres_fixture::proxy::Proxy;
 use postgres_fixture::{Authority, Server, ServerOptions};
 use reg_center::{Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
 use reg_center_postgres::{OpenError, PostgresCenter, PostgresOptions, Tls};
@@ -16,6 +18,8 @@ use crate::behind_proxies::{
 
 /// Limit of the wait for a server that is away.
 const SHORT: Duration = Duration::from_millis(300);
+/// Variable with the address of the server for a child process.
+const ADDRESS: &str = "EJOB_TEST_POSTGRES";
 
 pub(crate) async fn error_of(options: PostgresOptions) -> OpenError {
     let connected = soon("an answer", PostgresCenter::connect(options)).await;
@@ -226,6 +230,47 @@ fn a_path_that_no_index_takes_is_rejected_with_its_length() {
     });
 }
 
+/// The child process, which has a password in its environment, or none.
+#[test]
+#[ignore = "another test runs it in a process of its own"]
+fn use_the_password_of_the_environment() {
+    let address = std::env::var(ADDRESS).expect("the parent names the address");
+    let options = options_for(address.parse().unwrap());
+    runtime().block_on(async {
+        match PostgresCenter::connect(options.clone()).await {
+            Ok(center) => {
+                center.close().await.unwrap();
+                use_registry(options).await;
+                println!("the registry was used");
+            }
+            Err(error) => {
+                assert!(matches!(error, OpenError::Refused { .. }), "{error:?}");
+                println!("the connection was refused: {error} {error:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn password_of_the_environment_is_used_and_not_shown() {
+    let server = Server::start_with(&ServerOptions::default().password("s3cret")).unwrap();
+    let (refused, used) = ("the connection was refused", "the registry was used");
+    let rows = [(None, refused), (Some("hunter2"), refused), (Some("s3cret"), used)];
+    for (password, expected) in rows {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let name = "setup::use_the_password_of_the_environment";
+        child.args(["--exact", name, "--ignored", "--nocapture"]);
+        child.env(ADDRESS, server.address().to_string()).env_remove("PGPASSWORD");
+        child.envs(password.map(|password| ("PGPASSWORD", password)));
+        let output = child.output().unwrap();
+        let (out, err) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{password:?}: {out}{err}");
+        assert!(out.contains(expected), "{password:?}: {out}{err}");
+        assert!(!out.contains("hunter2"), "{out}");
+    }
+}
+
 #[test]
 fn passwords_come_from_a_file_and_tls_is_verified() {
     let authority = Authority::new("the test's own");
@@ -260,6 +305,14 @@ fn passwords_come_from_a_file_and_tls_is_verified() {
             let is_untrusted = matches!(error, OpenError::Tls { .. });
             assert_eq!((is_refused, is_untrusted), expected, "{error:?}");
         }
+        // The certificate is for the address of the server, not for that of the proxy.
+        let proxy = Proxy::start(server.address()).await.unwrap();
+        let through_proxy = |tls| {
+            options_for(proxy.address()).password_file(&good).tls(tls).tls_root_cert(&trusted)
+        };
+        use_registry(through_proxy(Tls::VerifyCa)).await;
+        let error = error_of(through_proxy(Tls::VerifyFull)).await;
+        assert!(matches!(error, OpenError::Tls { .. }), "{error:?}");
         // The password of a later connection may be another one.
         server.query("ALTER ROLE postgres PASSWORD 'n3w'").unwrap_or_default();
         std::fs::write(&good, "n3w").unwrap();
