@@ -53,10 +53,37 @@ pub(crate) fn open_or_create(options: &SqliteOptions) -> Result<(Connection, Fil
     let path = options.path();
     let fault = |error| file_error(path, &error);
     // Parameters of jobs may be secrets, so directory and file are for their owner alone.
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory_of(path)).map_err(fault)?;
+    create_directories(directory_of(path)).map_err(fault)?;
     check_file_system(path)?;
     create(path).map_err(fault)?;
     open_existing(options)
+}
+
+/// Creates a directory and its missing parents. Otherwise the loss of power could take a new
+/// directory with the acknowledged writes in it, because SQLite syncs only that of its file.
+fn create_directories(directory: &Path) -> std::io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let parent = directory_of(directory);
+    if parent != directory {
+        create_directories(parent)?;
+    }
+    match fs::DirBuilder::new().mode(0o700).create(directory) {
+        Ok(()) => sync_directory(parent),
+        // Another program has created it meanwhile.
+        Err(_) if directory.is_dir() => sync_directory(parent),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Writes the entries of a directory to the disk. Some file systems cannot do that; SQLite uses them
+/// nevertheless.
+fn sync_directory(directory: &Path) {
+    if let Err(error) = fs::File::open(directory).and_then(|file| file.sync_all()) {
+        tracing::debug!(path = %directory.display(), %error, "cannot sync a directory");
+    }
 }
 
 /// Creates a missing file. SQLite gives the write-ahead log and its index the same permissions.
@@ -65,7 +92,10 @@ fn create(path: &Path) -> std::io::Result<()> {
     // process.
     match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-        Ok(_) | Err(_) => Ok(()),
+        Ok(_) | Err(_) => {
+            sync_directory(directory_of(path));
+            Ok(())
+        }
     }
 }
 
@@ -229,5 +259,19 @@ mod tests {
         for (case, f_type, expected) in rows {
             assert_eq!(network_file_system(f_type), expected, "{case}");
         }
+    }
+
+    #[test]
+    fn missing_parents_are_created_for_their_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("a/b/c");
+        create_directories(&deep).unwrap();
+        create_directories(&deep).unwrap();
+        for directory in [&deep, &folder.path().join("a")] {
+            assert_eq!(fs::metadata(directory).unwrap().mode() & 0o777, 0o700);
+        }
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(create_directories(&file.join("below")).is_err());
     }
 }
