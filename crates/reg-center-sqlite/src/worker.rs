@@ -343,6 +343,8 @@ impl<S: Store> Worker<S> {
     fn lose(&mut self, session: SessionId) {
         tracing::warn!(%session, "session lost");
         self.session.lose(session);
+        // Another file may be in place, whose counters do not continue those that were seen.
+        self.beats = Beats::default();
     }
 
     /// Tries to use the file again.
