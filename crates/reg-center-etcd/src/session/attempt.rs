@@ -68,7 +68,8 @@ pub(super) struct Context<'a> {
     pub(super) options: &'a EtcdOptions,
     pub(super) keys: &'a Keys,
     pub(super) shared: &'a Arc<Shared>,
-    /// The limit that the first connection has found.
+    /// The limit that the first connection has found. It stays: callers plan with the limits of
+    /// their center.
     pub(super) txn_ops: Option<usize>,
 }
 
