@@ -80,7 +80,8 @@ impl SqliteOptions {
     }
 
     /// Sets the faults that an acknowledged write survives. All processes of a file should use the
-    /// same value.
+    /// same value. Addresses such as `sqlite:PATH`, and thus `ejob`, always use
+    /// [`Durability::Full`].
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
