@@ -1,4 +1,5 @@
 //! A disk that is full while the write-ahead log is written.
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
 //! Write-ahead logs that end too early or have a wrong byte, as after a loss of power.
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::fs;
 use std::path::Path;
