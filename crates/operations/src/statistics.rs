@@ -555,9 +555,7 @@ pub fn item_brief(job: &JobSnapshot, key: ShardingItem) -> ItemBrief {
         failing: job.failing_slot(item) == Some(slot),
         failure: record.and_then(|record| record.failure.as_ref()).map(ToString::to_string),
         progress: record.and_then(|record| progress_of(job, key, record.token)),
-        processed: is_first(&slot.number)
-            .then(|| processing_counts(job, slot.item))
-            .and_then(ProcessedBrief::of),
+        processed: is_first.then(|| processing_counts(job, slot.item)).and_then(ProcessedBrief::of),
     }
 }
 
