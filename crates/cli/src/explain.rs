@@ -205,6 +205,7 @@ mod tests {
             .map(|(heading, cells)| {
                 let (prefix, scope) = match heading.as_str() {
                     "`registry`" => (String::new(), "file"),
+                    "Keys of the process" => (String::new(), "local"),
                     "`allow`" => ("allow.".to_owned(), "file"),
                     "`groups`" => ("groups.".to_owned(), "file"),
                     "Stored keys of `jobs`" => ("jobs.".to_owned(), "stored"),
