@@ -78,8 +78,8 @@ fn create_directories(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes the entries of a directory to the disk. Some file systems cannot do that; SQLite uses them
-/// nevertheless.
+/// Writes the entries of a directory to the disk. Some file systems cannot do that, and SQLite uses
+/// them nevertheless.
 fn sync_directory(directory: &Path) {
     if let Err(error) = fs::File::open(directory).and_then(|file| file.sync_all()) {
         tracing::debug!(path = %directory.display(), %error, "cannot sync a directory");
