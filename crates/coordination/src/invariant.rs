@@ -15,7 +15,7 @@ use crate::view::holder::HolderState;
 use crate::wire::{GroupNode, NodeKind};
 use crate::{
     GroupView, Ledger, LedgerState, OnceStage, Outcome, Overlap, Run, RunKind, RunSource, Slot,
-    StartRate,
+    StartLog, StartRate,
 };
 
 /// A plan and the inputs that it was planned from.
@@ -24,6 +24,16 @@ pub(crate) struct Decision<'a> {
     pub(crate) view: &'a JobView,
     pub(crate) local: &'a Local,
     pub(crate) me: &'a InstanceId,
+    /// Present time in milliseconds since 1970 UTC, by the clock of the decision.
+    pub(crate) present_ms: i64,
+}
+
+impl Decision<'_> {
+    /// Returns true if the rate allows the starts of this log that count now.
+    fn allows(&self, rate: StartRate, log: &StartLog) -> bool {
+        let horizon_ms = self.view.max_time_diff().horizon_ms(self.present_ms);
+        log.counting(rate, self.present_ms, horizon_ms).total() <= rate.max
+    }
 }
 
 /// A record that a plan replaces.
@@ -170,7 +180,7 @@ fn records_starts(decision: &Decision<'_>) -> bool {
     };
     let begins = |step: &Step| matches!(step.node, NodeKind::Running(_)) && step.is_create();
     let logged = decision.plan.steps.iter().find_map(|step| match step.data() {
-        Some(Data::Starts(log)) => Some(log.total() <= rate.max),
+        Some(Data::Starts(log)) => Some(decision.allows(rate, log)),
         _ => None,
     });
     !decision.plan.steps.iter().any(begins) || logged == Some(true)
@@ -198,8 +208,8 @@ fn keeps_group_limits(decision: &Decision<'_>) -> bool {
     let counted = steps().filter(|step| step.node == node(GroupNode::Starts));
     let logged = counted
         .filter_map(Step::data)
-        .find_map(|data| if let Data::Starts(log) = data { Some(log.total()) } else { None });
-    let keeps_rate = |rate: StartRate| logged.is_some_and(|total| total <= rate.max);
+        .find_map(|data| if let Data::Starts(log) = data { Some(log) } else { None });
+    let keeps_rate = |rate: StartRate| logged.is_some_and(|log| decision.allows(rate, log));
     is_checked && limits.start_rate.is_none_or(keeps_rate)
 }
 

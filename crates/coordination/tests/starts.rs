@@ -61,6 +61,23 @@ fn clock_set_back_begins_no_run_early() {
     assert_eq!(n_runs(&cluster), 3, "{}", cluster.trace());
 }
 
+/// A start that lies far ahead by the clock of an instance is a true start if that clock is slow:
+/// the instance does not count it, and keeps it for the others.
+#[test]
+fn slow_clock_does_not_erase_the_starts_of_others() {
+    let mut cluster = Cluster::settled(2, &rated(4, 1));
+    cluster.set_clock_ahead(SECOND, -70_000);
+    for of in [FIRST, SECOND] {
+        cluster.fire_by_own_clock(of);
+        cluster.run_for(A_WHILE);
+    }
+    assert_eq!(n_runs(&cluster), 2, "one start for each clock\n{}", cluster.trace());
+    cluster.run_for(PERIOD - 3 * A_WHILE);
+    assert_eq!(n_runs(&cluster), 2, "{}", cluster.trace());
+    cluster.run_for(3 * A_WHILE);
+    assert_eq!(n_runs(&cluster), 4, "{}", cluster.trace());
+}
+
 /// A later version may count in another way.
 #[test]
 fn record_of_later_version_is_not_replaced() {

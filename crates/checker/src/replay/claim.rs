@@ -4,10 +4,13 @@
 use crate::Property::{S1, S1a, S2, S3, S10, S11, S17, S19, S20};
 use crate::docs::{Ledger, Run, Source, StartRate, Starts, State};
 use crate::names::Name;
-use crate::replay::job::{Server, started};
+use crate::replay::job::{Server, count_at};
 use crate::replay::judge::{Judge, Write};
 use crate::slot::Slot;
 use crate::tree::Kind;
+
+/// Least difference of clocks up to which the starts of a faster clock count, in milliseconds.
+const MIN_TOLERANCE_MS: i64 = 60_000;
 
 impl Judge<'_> {
     /// Judges a claim: idle to running.
@@ -160,24 +163,30 @@ impl Judge<'_> {
         before: &Starts,
         rate: StartRate,
     ) -> Option<String> {
-        let begun = started(starts, rate);
-        if begun > rate.max {
-            return Some(format!("{begun} runs began in the period"));
-        }
-        let &(last, _) = starts.last()?;
-        let count_at = |at: i64| starts.iter().find(|(other, _)| *other == at).map_or(0, |it| it.1);
-        // A start after the last one came from a wrong clock, and does not count.
-        let in_period = |at: i64| at > last - rate.period_ms && at <= last;
-        let counting = || before.iter().filter(|(at, _)| in_period(*at));
-        if let Some((at, _)) = counting().find(|(at, count)| count_at(*at) < *count) {
-            return Some(format!("the starts at {at} do not count any more"));
-        }
-        let known: u32 = counting().map(|(_, count)| count).sum();
+        let more = |&&(at, count): &&(i64, u32)| count > count_at(before, at);
+        let added: u32 = starts.iter().map(|&(at, n)| n.saturating_sub(count_at(before, at))).sum();
         let runs = self.txn.writes.iter().filter(|write| {
             matches!(write, Write::Ledger(slot, Some(Ok(after))) if self.begins(*slot, after))
         });
-        let (added, runs) = (u64::from(begun.saturating_sub(known)), runs.count() as u64);
-        (added != runs).then(|| format!("{runs} runs began, and {added} starts were added"))
+        let runs = runs.count();
+        if added as usize != runs {
+            return Some(format!("{runs} runs began, and {added} starts were added"));
+        }
+        let &(now, _) = starts.iter().rev().find(more)?;
+        // The starts of a faster clock count, and new ones are added to the last of them. A start
+        // that lies further ahead comes from a wrong clock.
+        let is_new = count_at(before, now) == 0;
+        let horizon = if is_new { now + MIN_TOLERANCE_MS } else { now };
+        let counts = |at: i64| at > now - rate.period_ms && at <= horizon;
+        let begun: u32 = starts.iter().filter(|(at, _)| counts(*at)).map(|(_, n)| n).sum();
+        if begun > rate.max {
+            return Some(format!("{begun} runs began in the period"));
+        }
+        let counting = before.iter().filter(|(at, _)| counts(*at));
+        let ahead = before.iter().filter(|(at, _)| *at > horizon).take(rate.max as usize);
+        let mut kept = counting.chain(ahead);
+        let lost = kept.find(|(at, count)| count_at(starts, *at) < *count);
+        lost.map(|(at, _)| format!("the starts at {at} do not count any more"))
     }
 
     /// Returns true if a run of the slot begins with this record.

@@ -265,9 +265,22 @@ impl Job {
     }
 }
 
-/// Returns the number of starts in the period that ends with the last one.
+/// Returns the greatest number of starts in a period that ends with one of them. The last start may
+/// come from a wrong clock.
 pub(crate) fn started(starts: &Starts, rate: StartRate) -> u32 {
-    let Some((last, _)) = starts.last() else { return 0 };
-    let in_period = starts.iter().filter(|(at, _)| *at > last - rate.period_ms);
-    in_period.map(|(_, count)| count).sum()
+    let (mut most, mut sum, mut first) = (0, 0, 0);
+    for (at, count) in starts {
+        sum += count;
+        while starts[first].0 <= at - rate.period_ms {
+            sum -= starts[first].1;
+            first += 1;
+        }
+        most = most.max(sum);
+    }
+    most
+}
+
+/// Returns the number of starts at a time.
+pub(crate) fn count_at(starts: &Starts, at: i64) -> u32 {
+    starts.iter().find(|(other, _)| *other == at).map_or(0, |(_, count)| *count)
 }

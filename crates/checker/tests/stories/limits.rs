@@ -88,6 +88,15 @@ fn s20_no_more_runs_begin_than_the_rate() {
                 s.starts(&[(20, 1)]).claim("b", 1, 1);
                 s.at(11.0).done("a", 0).done("b", 1);
             }),
+            ("a start that lies far ahead is left out", |s| {
+                rated(s, "1 in 1s").at(10.01).starts(&[(900_000, 1)]).claim("a", 0, 1);
+                s.starts(&[(10, 1)]).claim("b", 1, 1).at(11.0).done("a", 0).done("b", 1);
+            }),
+            ("a start by a clock that is slightly faster does not count", |s| {
+                rated(s, "1 in 1s").at(10.01).starts(&[(60_010, 1)]).claim("a", 0, 1);
+                s.starts(&[(10, 1), (60_010, 1)]).claim("b", 1, 1);
+                s.at(11.0).done("a", 0).done("b", 1);
+            }),
             ("two starts are recorded for one run", |s| {
                 rated(s, "3 in 1m").at(10.01).starts(&[(10, 2)]).claim("a", 0, 1);
                 s.starts(&[(10, 3)]).claim("b", 1, 1).at(11.0).done("a", 0).done("b", 1);
@@ -107,7 +116,12 @@ fn s20_no_more_runs_begin_than_the_rate() {
             }),
             ("an earlier start comes from a wrong clock", |s| {
                 rated(s, "1 in 1s").at(10.01).starts(&[(900_000, 1)]).claim("a", 0, 1);
-                s.starts(&[(10, 1)]).claim("b", 1, 1).at(11.0).done("a", 0).done("b", 1);
+                s.starts(&[(10, 1), (900_000, 1)]).claim("b", 1, 1);
+                s.at(11.0).done("a", 0).done("b", 1);
+            }),
+            ("a start is counted at the time of a faster clock", |s| {
+                rated(s, "2 in 1s").at(10.01).starts(&[(40_000, 1)]).claim("a", 0, 1);
+                s.starts(&[(40_000, 2)]).claim("b", 1, 1).at(11.0).done("a", 0).done("b", 1);
             }),
         ],
     );

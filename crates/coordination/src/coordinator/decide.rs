@@ -34,7 +34,7 @@ impl Coordinator {
             }
             // From now on a reply can start these runs without another decision.
             self.local.claims.in_flight |= plan.runs_of(&me).next().is_some();
-            self.send(session, plan, out);
+            self.send(now, session, plan, out);
         }
         self.report_strategy(now, &me, out);
     }
@@ -84,10 +84,11 @@ impl Coordinator {
         }
     }
 
-    fn send(&mut self, session: SessionId, plan: Plan, out: &mut Vec<Command>) {
+    fn send(&mut self, now: Now, session: SessionId, plan: Plan, out: &mut Vec<Command>) {
         if let Some(me) = &self.me {
             let (view, local) = (&self.view, &self.local);
-            let decision = Decision { plan: &plan, view, local, me };
+            let present_ms = view.max_time_diff().present_ms(now);
+            let decision = Decision { plan: &plan, view, local, me, present_ms };
             debug_assert_eq!(invariant::broken(&decision), None, "{plan}");
         }
         let ticket = Ticket(self.next_ticket);

@@ -10,7 +10,6 @@
 use super::permits::Permits;
 use super::{Context, claim, misfire, starts, takeover};
 use crate::plan::{Plan, Step};
-use crate::protocol::start_rate::StartLog;
 use crate::view::group::{GroupView, PlaceInLine};
 use crate::{Duty, GroupLimits, GroupName, GroupPermit, Ledger};
 
@@ -23,7 +22,6 @@ pub(crate) struct GroupShare<'a> {
     known: Option<&'a GroupView>,
     limits: GroupLimits,
     permits: Permits,
-    counting: StartLog,
     /// Number of runs that may begin now; `None` if the group does not limit them.
     left: Option<u32>,
     /// The group has stopped a run.
@@ -39,7 +37,7 @@ impl<'a> GroupShare<'a> {
         let own = cx.local.runs.iter().filter_map(|(_, run)| run.group_permit.as_ref());
         let own = own.filter(|permit| Some(&permit.group) == name).map(|permit| permit.number);
         let permits = Permits::beside(cx, limits.cluster_concurrency, shown.chain(own));
-        let (counting, starts) = starts_left(cx, known, limits);
+        let starts = starts_left(cx, known, limits);
         let free = [permits.left(), starts].into_iter().flatten().min();
         let left = match (name, known) {
             (None, _) => None,
@@ -50,7 +48,7 @@ impl<'a> GroupShare<'a> {
                 dealt(free, others, ahead)
             }),
         };
-        Self { name, known, limits, permits, counting, left, is_short: false }
+        Self { name, known, limits, permits, left, is_short: false }
     }
 
     /// Returns true if the job is in a group.
@@ -75,16 +73,15 @@ impl<'a> GroupShare<'a> {
     }
 
     /// Returns these steps of a plan, with the checks and the writes of the group's nodes.
-    pub(crate) fn recorded(mut self, cx: &Context<'_>, mut steps: Vec<Step>) -> Vec<Step> {
+    pub(crate) fn recorded(self, cx: &Context<'_>, mut steps: Vec<Step>) -> Vec<Step> {
         let (Some(name), Some(group)) = (self.name, self.known) else { return steps };
         let job = cx.view.layout().job();
         let begun = starts::begun(&steps);
         if begun > 0 {
             steps.push(Step::group_limits_unchanged(name, group.limits_version()));
-            if self.limits.start_rate.is_some() {
-                self.counting.add(begun, cx.present_ms());
-                let version = group.starts_version();
-                steps.push(Step::set_group_starts(name, version, self.counting));
+            if let Some(rate) = self.limits.start_rate {
+                let log = cx.view.group_starts_with(group, begun, rate, cx.present_ms());
+                steps.push(Step::set_group_starts(name, group.starts_version(), log));
             }
         }
         let place = group.place_of(&job).filter(|_| !cx.assumes_full_group);
@@ -101,20 +98,13 @@ impl<'a> GroupShare<'a> {
     }
 }
 
-/// Returns the starts that count, and the number of runs that may begin; `None` without a rate.
-fn starts_left(
-    cx: &Context<'_>,
-    group: Option<&GroupView>,
-    limits: GroupLimits,
-) -> (StartLog, Option<u32>) {
-    let (Some(group), Some(rate)) = (group, limits.start_rate) else {
-        return (StartLog::default(), None);
-    };
+/// Returns the number of runs that may begin by the rate of the group; `None` without a rate.
+fn starts_left(cx: &Context<'_>, group: Option<&GroupView>, limits: GroupLimits) -> Option<u32> {
+    let (group, rate) = (group?, limits.start_rate?);
     let counting = cx.view.counting_group_starts(group, rate, cx.present_ms());
     // A later version may count in another way, and its record must not be replaced.
     let max = if group.has_newer_starts() { 0 } else { rate.max };
-    let left = max.saturating_sub(counting.total());
-    (counting, Some(left))
+    Some(max.saturating_sub(counting.total()))
 }
 
 /// Returns the number of free places of a job, if they are dealt along the line one by one:
@@ -154,7 +144,7 @@ mod tests {
     use super::super::scene::{Scene, check, group, item, of_group, running_by};
     use super::*;
     use crate::wire::{self, GroupNode, NodeKind};
-    use crate::{JobName, Outcome, StartRate};
+    use crate::{JobName, Outcome, StartLog, StartRate};
 
     const NOW: i64 = super::super::scene::NOW_MS;
 
@@ -267,8 +257,11 @@ mod tests {
     fn starts_of_the_group_are_counted() {
         let log =
             |starts: &[(i64, u32)]| wire::encode_starts(&StartLog { starts: starts.to_vec() });
-        let begun =
-            |scene: Scene, n| scene.with_text(&of_group(GroupNode::Starts), &log(&[(NOW - 1, n)]));
+        let stored = |scene: Scene, starts: &[(i64, u32)]| {
+            scene.with_text(&of_group(GroupNode::Starts), &log(starts))
+        };
+        let begun = |scene: Scene, n| stored(scene, &[(NOW - 1, n)]);
+        let far = NOW + 61_000;
         let start = |items: &[u32], rest: String| {
             let steps = items.iter().map(|item| {
                 format!(
@@ -279,8 +272,11 @@ mod tests {
         };
         let first = start(&[0, 1], format!("\n  create job@-@groups/db/starts: {NOW} (2){JOIN}"));
         let more = start(&[0], format!("\n  set job@-@groups/db/starts: 999 (1), {NOW} (1){JOIN}"));
+        let beside =
+            start(&[0, 1], format!("\n  set job@-@groups/db/starts: {NOW} (2), {far} (3){JOIN}"));
         let rows = vec![
             ("nothing has begun", due(starts(2)), first),
+            ("a start comes from a wrong clock", stored(due(starts(2)), &[(far, 3)]), beside),
             ("one of two starts is recent", begun(due(starts(2)), 1), more),
             ("the rate is reached", begun(due(starts(2)), 2), start(&[], JOIN.to_owned())),
         ];

@@ -4,8 +4,8 @@
 //! under its version, so that two instances never count by the same record.
 
 use super::Context;
+use crate::StartRate;
 use crate::plan::Step;
-use crate::protocol::start_rate::StartLog;
 use crate::wire::NodeKind;
 
 /// Returns the number of runs that begin with these steps, which mark their items as running.
@@ -16,9 +16,8 @@ pub(super) fn begun(steps: &[Step]) -> u32 {
 
 /// The last starts of the job, by the view.
 pub(crate) struct Starts {
-    /// Number of runs that may begin now; `None` if the job has no start rate.
-    left: Option<u32>,
-    counting: StartLog,
+    /// The start rate, with the number of runs that may begin now. `None` if the job has none.
+    left: Option<(StartRate, u32)>,
 }
 
 /// Number of runs that a plan can still begin.
@@ -27,12 +26,12 @@ pub(crate) struct Left(Option<u32>);
 impl Starts {
     pub(crate) fn of(cx: &Context<'_>) -> Self {
         let Some(rate) = cx.view.config().and_then(|config| config.start_rate) else {
-            return Self { left: None, counting: StartLog::default() };
+            return Self { left: None };
         };
         let counting = cx.view.counting_starts(rate, cx.present_ms());
         // A later version may count in another way, and its record must not be replaced.
         let max = if cx.view.has_newer_starts() { 0 } else { rate.max };
-        Self { left: Some(max.saturating_sub(counting.total())), counting }
+        Self { left: Some((rate, max.saturating_sub(counting.total()))) }
     }
 
     pub(crate) fn are_limited(&self) -> bool {
@@ -40,16 +39,15 @@ impl Starts {
     }
 
     pub(crate) fn left(&self) -> Left {
-        Left(self.left)
+        Left(self.left.map(|(_, left)| left))
     }
 
     /// Returns these steps of a plan, with the step that records the starts among them.
-    pub(crate) fn recorded(mut self, cx: &Context<'_>, mut steps: Vec<Step>) -> Vec<Step> {
-        let begins = |step: &&Step| matches!(step.node, NodeKind::Running(_)) && step.is_create();
-        let begun = steps.iter().filter(begins).count();
-        if self.are_limited() && begun > 0 {
-            self.counting.add(u32::try_from(begun).unwrap_or(u32::MAX), cx.present_ms());
-            steps.push(Step::set_starts(cx.view.starts_version(), self.counting));
+    pub(crate) fn recorded(self, cx: &Context<'_>, mut steps: Vec<Step>) -> Vec<Step> {
+        let begun = begun(&steps);
+        if let Some((rate, _)) = self.left.filter(|_| begun > 0) {
+            let log = cx.view.starts_with(begun, rate, cx.present_ms());
+            steps.push(Step::set_starts(cx.view.starts_version(), log));
         }
         steps
     }
@@ -69,7 +67,7 @@ impl Left {
 mod tests {
     use super::super::scene::{Scene, check, running_by};
     use super::*;
-    use crate::{Duty, JobConfig, Ledger, ManualRequest, StartRate};
+    use crate::{Duty, JobConfig, Ledger, ManualRequest, StartLog};
 
     /// The present time of scenes, in milliseconds.
     const NOW: i64 = super::super::scene::NOW_MS;
@@ -109,13 +107,14 @@ mod tests {
         let all = claimed(&[0, 1, 2], &format!("{NOW} (3)"));
         let ahead = claimed(&[0], &format!("{} (2)", NOW + 5));
         let far = NOW + 61_000;
+        let beside = claimed(&[0, 1, 2], &format!("{NOW} (3), {far} (3)"));
         let rows = vec![
             ("nothing has begun", due(2), &*first),
             ("one of two starts is recent", begun(due(2), &[(recent, 1)]), &*rest),
             ("the rate is reached", begun(due(2), &[(recent, 2)]), "nothing"),
             ("earlier starts are as old as the period", begun(due(3), &[(old, 3)]), &*all),
             ("the last start is by a faster clock", begun(due(2), &[(NOW + 5, 1)]), &*ahead),
-            ("a start comes from a wrong clock", begun(due(3), &[(far, 3)]), &*all),
+            ("a start comes from a wrong clock", begun(due(3), &[(far, 3)]), &*beside),
         ];
         check(Duty::Claim, rows);
     }

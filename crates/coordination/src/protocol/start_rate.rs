@@ -106,12 +106,21 @@ impl StartLog {
         expired.map(|(at, _)| at.saturating_add(rate.period_ms()))
     }
 
-    /// Adds starts at `now_ms`. Times never decrease: behind a faster clock the later time counts.
-    pub(crate) fn add(&mut self, count: u32, now_ms: i64) {
-        match self.starts.last_mut() {
+    /// Returns the log after `count` more starts at `now_ms`, without the expired ones. Behind a
+    /// faster clock whose starts count, the later time counts for the new ones, too.
+    ///
+    /// Starts after `horizon_ms` stay: if the clock of this instance is slow, they are true, and
+    /// other instances count them. As many times as the rate has starts are kept of them, the
+    /// nearest ones, so that clocks that differ much cannot make the record grow.
+    pub(crate) fn with(&self, count: u32, rate: StartRate, now_ms: i64, horizon_ms: i64) -> Self {
+        let mut next = self.counting(rate, now_ms, horizon_ms);
+        match next.starts.last_mut() {
             Some((at, known)) if *at >= now_ms => *known = known.saturating_add(count),
-            Some(_) | None => self.starts.push((now_ms, count)),
+            Some(_) | None => next.starts.push((now_ms, count)),
         }
+        let ahead = self.starts.iter().filter(|(at, _)| *at > horizon_ms).copied();
+        next.starts.extend(ahead.take(rate.max as usize));
+        next
     }
 }
 
@@ -158,10 +167,26 @@ mod tests {
     }
 
     #[test]
-    fn times_never_decrease() {
-        let mut starts = log(&[(11_000, 1)]);
-        starts.add(2, 12_000);
-        starts.add(1, 10_000);
-        assert_eq!(starts, log(&[(11_000, 1), (12_000, 3)]));
+    fn more_starts_replace_the_expired_ones() {
+        type Starts = &'static [(i64, u32)];
+        const AHEAD: i64 = 80_001;
+        let rows: [(&str, Starts, Starts); 5] = [
+            ("the first start", &[], &[(20_000, 2)]),
+            ("one start has expired", &[(10_000, 1), (11_000, 1)], &[(11_000, 1), (20_000, 2)]),
+            ("a faster clock", &[(11_000, 1), (21_000, 1)], &[(11_000, 1), (21_000, 3)]),
+            (
+                "a far faster clock",
+                &[(11_000, 1), (AHEAD, 1)],
+                &[(11_000, 1), (20_000, 2), (AHEAD, 1)],
+            ),
+            (
+                "more times ahead than the rate has starts",
+                &[(AHEAD, 1), (AHEAD + 1, 2), (AHEAD + 2, 1), (AHEAD + 3, 1)],
+                &[(20_000, 2), (AHEAD, 1), (AHEAD + 1, 2), (AHEAD + 2, 1)],
+            ),
+        ];
+        for (case, before, after) in rows {
+            assert_eq!(log(before).with(2, RATE, 20_000, 80_000), log(after), "{case}");
+        }
     }
 }

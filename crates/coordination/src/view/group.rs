@@ -253,6 +253,19 @@ impl JobView {
         group.starts().map(|log| log.counting(rate, now_ms, horizon_ms)).unwrap_or_default()
     }
 
+    /// Returns the record of the group's last starts after `count` more at `now_ms`.
+    pub(crate) fn group_starts_with(
+        &self,
+        group: &GroupView,
+        count: u32,
+        rate: StartRate,
+        now_ms: i64,
+    ) -> StartLog {
+        let horizon_ms = self.max_time_diff().horizon_ms(now_ms);
+        let log = group.starts().cloned().unwrap_or_default();
+        log.with(count, rate, now_ms, horizon_ms)
+    }
+
     /// Returns the node of a group, if the view shows this group.
     fn group_of(&self, group: &GroupName) -> Option<&GroupView> {
         self.followed_group().filter(|shown| shown.name == *group)

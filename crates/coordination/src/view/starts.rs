@@ -22,6 +22,13 @@ impl JobView {
         log.map(|log| log.counting(rate, now_ms, horizon_ms)).unwrap_or_default()
     }
 
+    /// Returns the record of the last starts after `count` more at `now_ms`.
+    pub(crate) fn starts_with(&self, count: u32, rate: StartRate, now_ms: i64) -> StartLog {
+        let horizon_ms = self.max_time_diff().horizon_ms(now_ms);
+        let log = self.starts.as_ref().map(|starts| starts.value.clone());
+        log.unwrap_or_default().with(count, rate, now_ms, horizon_ms)
+    }
+
     /// Returns the version of the record of the last starts.
     pub(crate) fn starts_version(&self) -> Option<Version> {
         self.starts.as_ref().map(|starts| starts.version)

@@ -751,6 +751,8 @@ mutants! {
     StartsUncounted,
     /// Starts of a wrong clock in the future count.
     FutureStartsCounted,
+    /// A claim drops the starts that lie far ahead by the clock of its instance.
+    FutureStartsDropped,
     /// The record of the starts is replaced whatever its version is.
     StartsOverwritten,
     /// The record of the starts that a later version wrote is replaced.

@@ -3002,6 +3002,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::FutureStartsDropped,
+        properties: &["S20"],
+        story: "an instance whose clock is slow erases the starts of the others",
+        watcher: ByStory(test_in(
+            "tests/starts.rs",
+            "slow_clock_does_not_erase_the_starts_of_others",
+        )),
+    },
+    Row {
         mutant: M::StartsOverwritten,
         properties: &["S20"],
         story: "two instances begin runs by the same record",

@@ -32,10 +32,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            if self.limits.start_rate.is_some() {
+        from: r#"            if let Some(rate) = self.limits.start_rate {
 "#,
         to: r#"            let records = !mutant::is(Mutant::GroupStartsUnrecorded);
-            if self.limits.start_rate.is_some() && records {
+            if let Some(rate) = self.limits.start_rate.filter(|_| records) {
 "#,
     },
     Site {

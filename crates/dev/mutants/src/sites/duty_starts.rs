@@ -11,9 +11,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if self.are_limited() && begun > 0 {
+        from: r#"        if let Some((rate, _)) = self.left.filter(|_| begun > 0) {
 "#,
-        to: r#"        if self.are_limited() && begun > 0 && !mutant::is(Mutant::StartsUnrecorded) {
+        to: r#"        let records = begun > 0 && !mutant::is(Mutant::StartsUnrecorded);
+        if let Some((rate, _)) = self.left.filter(|_| records) {
 "#,
     },
     Site {
