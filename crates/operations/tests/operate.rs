@@ -86,6 +86,31 @@ async fn enabling_puts_a_replaced_pause_back() {
     assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", "enabled; it was disabled")]);
 }
 
+/// Pods come and go by the hundred, and their servers expire at once or one by one.
+#[tokio::test(start_paused = true)]
+async fn expiries_hide_no_pause_and_no_reason() {
+    let world = World::new();
+    let config = || on_request().server_ttl(coordination::ServerTtl::Enabled(60));
+    let _members = [world.member(1, config()).await, world.member(2, config()).await];
+    let operations = world.operations();
+    let scope = Scope::of_both(job(), ip(1));
+    operations.pause(&scope, &by()).await.unwrap();
+    operations.disable(&scope, &by()).await.unwrap();
+    for pods in std::iter::once(100).chain([1; 40]) {
+        for pod in 0..pods {
+            world.write(&[(&*format!("/job/servers/10.0.1.{pod}"), "")], &[]).await;
+        }
+        world.pass(Duration::from_secs(70)).await;
+        world.until("the pods to expire", |job| job.view().servers().count() == 2).await;
+    }
+    let now = world.now();
+    assert_eq!(now.held_by(&ip(1)).map(|record| &*record.act), Some("disable"));
+    assert_eq!(now.replaced_pause(&ip(1)).map(|record| &*record.act), Some("pause"));
+    assert!(now.audit().any(|record| record.act == "expired"));
+    operations.enable(&scope, &by()).await.unwrap();
+    assert_eq!(world.stored("/job/servers/10.0.0.1").as_deref(), Some("PAUSED"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn enabling_pauses_nothing_without_a_record_of_the_pause() {
     let world = World::new();

@@ -102,18 +102,29 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     if config.value.java.given_class().is_some() {
         return None;
     }
-    let expired: Vec<_> = cx
+    let mut expired: Vec<_> = cx
         .idle_servers
         .expired(config.value.server_ttl.time()?, cx.now.mono)
         .filter_map(|ip| Some((ip, cx.view.server_state(ip)?, cx.view.server_version(ip)?)))
         .filter(|(ip, state, _)| may_expire(&config.value, *state) && !cx.view.has_instance_on(ip))
-        .take(cx.settings.items_per_plan)
         .collect();
+    // The record of a plan has one action. The other servers follow in the next plan.
+    let is_enabled = |state| state == ServerState::Enabled;
+    let act = if expired.iter().any(|(_, state, _)| is_enabled(*state)) {
+        expired.retain(|(_, state, _)| is_enabled(*state));
+        AuditRecord::EXPIRED
+    } else {
+        AuditRecord::EXPIRED_HELD_BACK
+    };
+    // A list that is cut would leave open which earlier changes of a server are in force.
+    let targets: Vec<String> = expired.iter().map(|(ip, ..)| format!("server {ip}")).collect();
+    let listed = AuditRecord::n_listed(targets.iter().map(String::as_str));
+    expired.truncate(listed.min(cx.settings.items_per_plan));
     if expired.is_empty() {
         return None;
     }
     let (audit, mut log) = cx.view.audit()?;
-    log.push(record(cx, config.value.server_ttl, audit, expired.iter().map(|(ip, ..)| *ip)));
+    log.push(record(cx, config.value.server_ttl, audit, act, &targets[..expired.len()]));
     let remove = |(ip, _, version): (&ServerIp, _, _)| Step::remove_server(ip.clone(), version);
     let plan = plan
         .step(Step::config_unchanged(config.version))
@@ -123,21 +134,21 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     Some(plan)
 }
 
-fn record<'a>(
+fn record(
     cx: &Context<'_>,
     ttl: ServerTtl,
     audit: Option<Version>,
-    servers: impl Iterator<Item = &'a ServerIp>,
+    act: &str,
+    targets: &[String],
 ) -> AuditRecord {
     // No other entry has the id: incarnations have unique ids, and each entry raises the version.
     let n = audit.map_or(0, |version| version.0 + 1);
-    let targets: Vec<String> = servers.map(|ip| format!("server {ip}")).collect();
     AuditRecord {
         id: format!("expired-{}-{n}", cx.me),
         at_ms: cx.present_ms(),
         who: cx.me.to_string(),
         why: format!("no instance for server_ttl = {ttl}"),
-        act: "expired".to_owned(),
+        act: act.to_owned(),
         target: AuditRecord::list(targets.iter().map(String::as_str)),
         what: "removed".to_owned(),
     }
@@ -163,6 +174,7 @@ mod tests {
     fn server_without_instance_expires_after_ttl() {
         let all = |config: &mut JobConfig| config.server_ttl = ServerTtl::All(86_400);
         let off = |config: &mut JobConfig| config.server_ttl = ServerTtl::Off;
+        let held_back = EXPIRED.replace("audit: expired", "audit: expired while held back");
         let rows = vec![
             ("the time to live is over", idle(""), EXPIRED),
             (
@@ -179,7 +191,7 @@ mod tests {
                 idle("").configure(|config| config.disabled = true),
                 "nothing",
             ),
-            ("disabled servers expire, too", idle("DISABLED").configure(all), EXPIRED),
+            ("disabled servers expire, too", idle("DISABLED").configure(all), &*held_back),
             ("the configuration is unusable", idle("").broken_config(), "nothing"),
         ];
         check(Duty::Cleanup, rows);
@@ -270,10 +282,34 @@ mod tests {
 
     #[test]
     fn one_transaction_removes_bounded_number_of_servers() {
-        let servers = (100..=250).fold(Scene::cluster(2, 1), |scene, n| scene.server(n, ""));
-        let plans = servers.passes(TTL).items_per_plan(50).settle(Duty::Cleanup);
+        let servers = (100..=150).fold(Scene::cluster(2, 1), |scene, n| scene.server(n, ""));
+        let plans = servers.passes(TTL).items_per_plan(20).settle(Duty::Cleanup);
         let deleted = |plan: &String| plan.matches("delete servers/").count();
-        assert_eq!(plans.iter().map(deleted).collect::<Vec<_>>(), [50, 50, 50, 1]);
+        assert_eq!(plans.iter().map(deleted).collect::<Vec<_>>(), [20, 20, 11]);
+    }
+
+    /// A record whose list is cut hides all earlier changes of servers.
+    #[test]
+    fn records_of_expiries_name_all_their_servers() {
+        let servers = (100..=150).fold(Scene::cluster(2, 1), |scene, n| scene.server(n, ""));
+        let plans = servers.passes(TTL).items_per_plan(50).settle(Duty::Cleanup);
+        assert_eq!(plans.len(), 2, "{plans:?}");
+        for n in 100..=150 {
+            let named = format!("server 10.0.0.{n}");
+            assert!(plans.iter().any(|plan| plan.contains(&named)), "{named}: {plans:?}");
+        }
+        assert!(!plans.iter().any(|plan| plan.contains(AuditRecord::CUT)), "{plans:?}");
+    }
+
+    #[test]
+    fn paused_and_enabled_servers_expire_in_records_of_their_own() {
+        let all = |config: &mut JobConfig| config.server_ttl = ServerTtl::All(86_400);
+        let servers = Scene::cluster(2, 1).server(8, "PAUSED").server(9, "").configure(all);
+        let plans = servers.passes(TTL).settle(Duty::Cleanup);
+        let has = |text| plans.iter().filter(|plan| plan.contains(text)).count();
+        let records =
+            ["audit: expired server 10.0.0.9", "audit: expired while held back server 10.0.0.8"];
+        assert_eq!(records.map(has), [1, 1], "{plans:?}");
     }
 
     #[test]

@@ -35,6 +35,11 @@ impl AuditRecord {
     pub const SEPARATOR: &str = ", ";
     /// End of a text, or last entry of a list, that was shortened to the limit of a record.
     pub const CUT: &str = "…";
+    /// Action of the leader that removed enabled servers without instances. It takes nothing back
+    /// that an operator wants, so that the log drops such records first.
+    pub const EXPIRED: &str = "expired";
+    /// Action of the leader that removed paused or disabled servers without instances.
+    pub(crate) const EXPIRED_HELD_BACK: &str = "expired while held back";
 
     /// Returns targets as the text of a record, shortened to its limit.
     ///
@@ -46,19 +51,25 @@ impl AuditRecord {
     /// ```
     #[must_use]
     pub fn list<'a>(targets: impl IntoIterator<Item = &'a str>) -> String {
-        let room = Self::SEPARATOR.len() + Self::CUT.len();
-        let mut text = String::new();
-        for target in targets {
-            let separator = if text.is_empty() { "" } else { Self::SEPARATOR };
-            if text.len() + separator.len() + target.len() > Self::MAX_TEXT_BYTES - room {
-                text.push_str(Self::SEPARATOR);
-                text.push_str(Self::CUT);
-                break;
-            }
-            text.push_str(separator);
-            text.push_str(target);
+        let targets: Vec<&str> = targets.into_iter().collect();
+        let listed = Self::n_listed(targets.iter().copied());
+        let mut text = targets[..listed].join(Self::SEPARATOR);
+        if listed < targets.len() {
+            text.push_str(Self::SEPARATOR);
+            text.push_str(Self::CUT);
         }
         text
+    }
+
+    /// Returns the number of the first targets that a list of them names.
+    pub(crate) fn n_listed<'a>(targets: impl IntoIterator<Item = &'a str>) -> usize {
+        let room = Self::MAX_TEXT_BYTES - Self::CUT.len();
+        let mut bytes = 0;
+        let fits = |target: &&str| {
+            bytes += target.len() + Self::SEPARATOR.len();
+            bytes <= room
+        };
+        targets.into_iter().take_while(fits).count()
     }
 
     /// Returns a text that a record can store: without control characters, shortened to the limit
@@ -158,15 +169,18 @@ pub(crate) struct AuditEntry {
 }
 
 impl AuditLog {
-    /// Maximum number of changes. The oldest ones are dropped.
+    /// Maximum number of changes. [`push`](Self::push) drops those beyond it.
     pub const MAX_RECORDS: usize = 32;
 
-    /// Adds a change and drops the oldest ones beyond [`MAX_RECORDS`](Self::MAX_RECORDS).
+    /// Adds a change. Of earlier ones beyond [`MAX_RECORDS`](Self::MAX_RECORDS) it drops the oldest
+    /// expiry of servers, or the oldest one if there is none: pods come and go more often than
+    /// operators act.
     pub fn push(&mut self, record: AuditRecord) {
-        self.0.push_back(AuditEntry { record, unknown: UnknownFields::default() });
-        while self.0.len() > Self::MAX_RECORDS {
-            self.0.pop_front();
+        while self.0.len() >= Self::MAX_RECORDS {
+            let expiry = self.records().position(|record| record.act == AuditRecord::EXPIRED);
+            self.0.remove(expiry.unwrap_or(0));
         }
+        self.0.push_back(AuditEntry { record, unknown: UnknownFields::default() });
     }
 
     /// Returns the changes, oldest first.
@@ -188,5 +202,37 @@ impl AuditLog {
 impl FromIterator<AuditEntry> for AuditLog {
     fn from_iter<T: IntoIterator<Item = AuditEntry>>(entries: T) -> Self {
         Self(entries.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pushed(acts: impl IntoIterator<Item = (&'static str, usize)>) -> Vec<(String, i64)> {
+        let mut log = AuditLog::default();
+        let acts = acts.into_iter().flat_map(|(act, n)| std::iter::repeat_n(act, n));
+        for (at_ms, act) in (0..).zip(acts) {
+            let text = String::new;
+            let (id, act) = (at_ms.to_string(), act.to_owned());
+            let (who, why, target, what) = (text(), text(), text(), text());
+            log.push(AuditRecord { id, at_ms, who, why, act, target, what });
+        }
+        log.records().map(|record| (record.act.clone(), record.at_ms)).collect()
+    }
+
+    #[test]
+    fn expiries_are_dropped_before_changes_of_operators() {
+        let log = pushed([("pause", 31), (AuditRecord::EXPIRED, 50)]);
+        assert_eq!(log.len(), AuditLog::MAX_RECORDS);
+        assert_eq!([&log[0], &log[30]], [&("pause".to_owned(), 0), &("pause".to_owned(), 30)]);
+        assert_eq!(log[31], (AuditRecord::EXPIRED.to_owned(), 80), "the last expiry stays");
+
+        let log = pushed([(AuditRecord::EXPIRED, 40), ("pause", 31), ("resume", 2)]);
+        assert_eq!([&log[0], &log[31]], [&("pause".to_owned(), 41), &("resume".to_owned(), 72)]);
+
+        // It ended a pause or a disablement.
+        let log = pushed([("pause", 1), (AuditRecord::EXPIRED_HELD_BACK, 31), ("resume", 1)]);
+        assert_eq!(log[0], (AuditRecord::EXPIRED_HELD_BACK.to_owned(), 1));
     }
 }

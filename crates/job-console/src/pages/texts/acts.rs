@@ -136,6 +136,7 @@ impl Lang {
             (Self::Chinese, "cancel backfill") => "取消补跑".to_owned(),
             (Self::Chinese, "import") => "导入".to_owned(),
             (Self::Chinese, "expired") => "过期".to_owned(),
+            (Self::Chinese, "expired while held back") => "暂停或禁用期间过期".to_owned(),
             (Self::Chinese, act) => self.act_title(act),
         }
     }
