@@ -227,6 +227,66 @@ fn change_of_delay_counts_from_last_end() {
     assert_eq!(cluster.registry_view().delayed_fire(), None);
 }
 
+/// Returns a job with a fixed delay of an hour.
+fn hourly(items: u32) -> JobConfig {
+    delayed(items).with(|it| it.cron = Some("@after 1h".into()))
+}
+
+/// Asserts that all runs end now, and that the next fire comes the hour later.
+fn assert_next_after_an_hour(cluster: &mut Cluster) {
+    let ended = cluster.wall_ms();
+    let before = cluster.runs().count();
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.runs().count(), before, "no delay\n{}", cluster.trace());
+    let due = next(cluster).0 - ended;
+    assert!((3_600_000..3_602_000).contains(&due), "{due} ms\n{}", cluster.trace());
+}
+
+/// The hour after the last recorded end passes while the fire runs.
+#[test]
+fn longer_delay_does_not_replace_a_fire_in_progress() {
+    let mut cluster = Cluster::settled(2, &delayed(3));
+    let fire = until_next(&mut cluster);
+    cluster.configure(&hourly(3));
+    assert_eq!(next(&cluster), fire, "{}", cluster.trace());
+    cluster.run_for(Duration::from_secs(5_000));
+    cluster.end_runs(SECOND);
+    cluster.run_for(A_WHILE);
+    assert_next_after_an_hour(&mut cluster);
+    assert_eq!((cluster.items_run(), next(&cluster) > fire), (vec![0, 1, 2], true));
+    let later = until_next(&mut cluster);
+    assert_eq!(cluster.items_run_for(later), [0, 1, 2], "{}", cluster.trace());
+}
+
+/// The other item has not begun the fire when the delay becomes longer.
+#[test]
+fn longer_delay_does_not_replace_a_fire_that_one_item_has_run() {
+    let mut cluster = Cluster::settled(2, &delayed(2));
+    cluster.send_event(SECOND, Event::Paused);
+    let fire = until_next(&mut cluster);
+    assert_eq!(cluster.runs_for(fire).count(), 1, "{}", cluster.trace());
+    cluster.configure(&hourly(2));
+    cluster.run_for(Duration::from_secs(5_000));
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.runs().count(), 1, "the other item has not run\n{}", cluster.trace());
+    cluster.send_event(SECOND, Event::Resumed);
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
+    assert_next_after_an_hour(&mut cluster);
+}
+
+#[test]
+fn shorter_delay_waits_for_the_fire_in_progress() {
+    let mut cluster = Cluster::settled(1, &hourly(2));
+    let fire = until_next(&mut cluster);
+    cluster.configure(&delayed(2));
+    cluster.run_for(3 * DELAY);
+    assert_eq!(next(&cluster), fire, "{}", cluster.trace());
+    assert_next_after_end(&mut cluster);
+}
+
 #[test]
 fn fields_that_contradict_a_fixed_delay_are_rejected() {
     type Change = fn(&mut JobConfig);

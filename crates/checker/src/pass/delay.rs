@@ -1,10 +1,10 @@
 //! Jobs with a fixed delay: the next fire comes the delay after the last one has ended on all
 //! items. S3, L4.
 
-use super::once::{RECORD, unfinished};
+use super::once::{RECORD, first_open};
 use super::{Facts, Findings};
 use crate::Property::{L4, S3};
-use crate::docs::{self, EndedFire};
+use crate::docs::{self, EndedFire, Ledger, State};
 use crate::history::{Fact, RegOp};
 use crate::replay::trace::{ConfigFrom, JobTrace, Spot};
 use crate::slot::Slot;
@@ -92,11 +92,48 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         if let Some(last) = ends.last() {
             goes_on(facts, (name, job), *last, findings);
         }
+        begin_once((name, job), &ends, findings);
+    }
+}
+
+/// Returns the first item that has not ended a fire after this time.
+fn unfinished_since(facts: &Facts<'_>, job: &JobTrace, at: i64, mt: u64) -> Option<u32> {
+    let runs = |ledger: &Ledger| ledger.run.is_some_and(|run| !run.is_requested);
+    let is_begun = |ledger: &Ledger| ledger.state == State::Retired || ledger.last > Some(at);
+    first_open(facts, job, mt, |ledger| !is_begun(ledger) || runs(ledger), runs)
+}
+
+/// Judges that no item begins two fires without a recorded end between them.
+fn begin_once((name, job): (&str, &JobTrace), ends: &[End], findings: &mut Findings) {
+    for (item, of) in &job.items {
+        let mut earlier: Option<(usize, i64, Spot)> = None;
+        for change in &of.changes {
+            let Some((before, after)) = change.before.zip(change.after) else { continue };
+            let Some(fire) = after.last.filter(|_| after.last > before.last) else { continue };
+            let place = ends.partition_point(|end| end.spot.record < change.spot.record);
+            let since = place.checked_sub(1).map(|last| ends[last].spot.mt);
+            let is_delayed = since.is_some_and(|since| {
+                in_force(job, since, change.spot.mt).all(|config| delay_of(config).is_some())
+            });
+            // An item that comes back continues at the fire of the others.
+            if !is_delayed || before.state == State::Retired {
+                continue;
+            }
+            let again = earlier.filter(|(of, ..)| *of == place);
+            let evidence: Vec<_> =
+                again.into_iter().map(|(.., spot)| spot).chain([change.spot]).collect();
+            let at = (name, Some(Slot::first(*item)));
+            findings.expect(again.is_none(), S3, at, &evidence, || {
+                let first = again.map_or(0, |(_, fire, _)| fire);
+                format!("fire {fire} began although the end of fire {first} was not recorded")
+            });
+            earlier = Some((place, fire, change.spot));
+        }
     }
 }
 
 /// Judges that an end is that of the one fire that follows from the end before, that every item had
-/// ended it, and that its time does not shorten the next delay.
+/// ended a fire since, and that its time does not shorten the next delay.
 fn follows(
     facts: &Facts<'_>,
     (name, job): (&str, &JobTrace),
@@ -104,9 +141,10 @@ fn follows(
     findings: &mut Findings,
 ) {
     let evidence = [before.spot, end.spot];
-    let mut delays = in_force(job, before.spot.mt, end.spot.mt).filter_map(delay_of);
+    let mut delays = in_force(job, before.spot.mt, end.spot.mt).map(delay_of);
     let fire = end.ended.fire;
-    let is_next = delays.any(|delay| fire == Some(before.next(delay)));
+    // The job may have had another schedule meanwhile, with fires of its own.
+    let is_next = delays.any(|delay| delay.is_none_or(|delay| fire == Some(before.next(delay))));
     findings.expect(is_next, S3, (name, None), &evidence, || {
         format!("the end of fire {fire:?} does not follow from {:?}", before.ended)
     });
@@ -114,7 +152,7 @@ fn follows(
     findings.expect(end.ended.at >= fire, S3, (name, None), &evidence, || {
         format!("fire {fire} ended at {}, before it came", end.ended.at)
     });
-    let open = unfinished(facts, job, fire, end.spot.mt);
+    let open = unfinished_since(facts, job, before.ended.at, end.spot.mt);
     findings.expect(open.is_none(), S3, (name, open.map(Slot::first)), &evidence, || {
         format!("the end of fire {fire} was recorded, although this item had not ended it")
     });
@@ -124,9 +162,10 @@ fn follows(
 fn goes_on(facts: &Facts<'_>, (name, job): (&str, &JobTrace), last: End, findings: &mut Findings) {
     let Some(config) = job.configs.last().filter(|config| config.readable) else { return };
     let is_monitored = config.config.as_ref().is_some_and(|config| config.monitor);
-    let Some(delay) = delay_of(config).filter(|_| is_monitored) else { return };
-    let fire = last.next(delay);
-    if unfinished(facts, job, fire, facts.end).is_some() {
+    if delay_of(config).filter(|_| is_monitored).is_none() {
+        return;
+    }
+    if unfinished_since(facts, job, last.ended.at, facts.end).is_some() {
         return;
     }
     let of_items = job.items.values().map(|item| &item.changes);
@@ -140,6 +179,7 @@ fn goes_on(facts: &Facts<'_>, (name, job): (&str, &JobTrace), last: End, finding
     let is_able = process.is_some_and(|process| facts.health.is_calm(process, since, facts.end));
     let is_late = until < facts.end && is_able;
     findings.expect(!is_late, L4, (name, None), &[last.spot], || {
-        format!("every item has ended fire {fire}, and the leader has not recorded that")
+        let end = last.ended;
+        format!("every item has ended the fire after {end:?}, and the leader has not recorded that")
     });
 }

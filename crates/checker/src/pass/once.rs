@@ -66,6 +66,17 @@ pub(super) const RECORD: &str = "/coordination/once";
 ///
 /// If the number of items changed at that moment, either number may have been the one in force.
 pub(super) fn unfinished(facts: &Facts<'_>, trace: &JobTrace, fire: i64, mt: u64) -> Option<u32> {
+    first_open(facts, trace, mt, |ledger| is_open(ledger, fire), |ledger| runs(ledger, fire))
+}
+
+/// Returns the first item in force whose record is open, or that has a run in a further slot.
+pub(super) fn first_open(
+    facts: &Facts<'_>,
+    trace: &JobTrace,
+    mt: u64,
+    is_open: impl Fn(&Ledger) -> bool,
+    runs: impl Fn(&Ledger) -> bool,
+) -> Option<u32> {
     let now = mt.saturating_add(facts.bounds.clock);
     let first = trace.configs.partition_point(|from| from.mt < mt).saturating_sub(1);
     let until = trace.configs.partition_point(|from| from.mt <= now);
@@ -76,10 +87,10 @@ pub(super) fn unfinished(facts: &Facts<'_>, trace: &JobTrace, fire: i64, mt: u64
             changes.iter().rev().find(|change| change.spot.mt <= now).and_then(|it| it.after)
         };
         let of_items = trace.items.range(..total).find_map(|(item, of)| {
-            at(&of.changes).is_some_and(|ledger| is_open(&ledger, fire)).then_some(*item)
+            at(&of.changes).is_some_and(|ledger| is_open(&ledger)).then_some(*item)
         });
         let further = trace.further.range(..Slot::first(total)).find_map(|(slot, changes)| {
-            at(changes).is_some_and(|ledger| runs(&ledger, fire)).then_some(slot.item)
+            at(changes).is_some_and(|ledger| runs(&ledger)).then_some(slot.item)
         });
         of_items.into_iter().chain(further).min()
     };

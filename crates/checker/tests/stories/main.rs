@@ -9,6 +9,7 @@ mod catching_up;
 mod claims;
 mod cluster;
 mod damaged;
+mod delays;
 mod fires;
 mod groups;
 mod harness;

@@ -24,7 +24,7 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let follows = cx.next_of(due);
     let next = |own: &OwnItem<'_>| {
         let ledger = &*own.ledger;
-        if waits_for_next(config, due, ledger) {
+        if waits_for_next(config, due, ledger) || cx.view.awaits_end(ledger) {
             return None;
         }
         // The record notes the skipped fire, so that it does not become a gap.
@@ -110,6 +110,7 @@ fn claim<'a>(
 mod tests {
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
+    use crate::protocol::once::{EndedFire, OnceRecord};
     use crate::wire::NodeKind;
     use crate::{CatchUp, ManualRequest, Outcome, Overlap};
 
@@ -179,6 +180,22 @@ mod tests {
             Scene::cluster(1, 1).ledger(0, noted).marked(&NodeKind::Misfire(item(0))).due(400);
         let expected = "claim: fire 400 is due\n  set ledger/0: running NORMAL for 400 by 10.0.0.1@-@1, token 2\n  create sharding/0/running: 10.0.0.1@-@1\n  delete sharding/0/misfire";
         check(Duty::Claim, vec![("item is free after a long run", scene, expected)]);
+    }
+
+    /// Another instance may not see yet that the items have begun a fire, and begin a later one.
+    #[test]
+    fn item_with_fixed_delay_waits_until_its_last_fire_has_its_end() {
+        let scene = |at| {
+            let ended = Some(EndedFire { fire: None, at: FireTime(at) });
+            let delayed = due().configure(|config| config.cron = Some("@after 1s".into()));
+            delayed.once(OnceRecord { ended, ..OnceRecord::default() })
+        };
+        // The last fire of each item is 100.
+        let rows = vec![
+            ("the end of the last fire is recorded", scene(100), BOTH),
+            ("the end of the last fire is not recorded", scene(99), "nothing"),
+        ];
+        check(Duty::Claim, rows);
     }
 
     #[test]

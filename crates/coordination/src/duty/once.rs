@@ -29,7 +29,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// record makes one end of each fire.
 fn end(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config().filter(|config| config.monitor_execution)?;
-    let delay = config.fixed_delay()?;
+    config.fixed_delay()?;
     if !cx.view.fits_config() {
         return None;
     }
@@ -38,14 +38,14 @@ fn end(cx: &Context<'_>) -> Option<Plan> {
     let fire = match before.ended {
         None => None,
         Some(ended) => {
-            let fire = ended.next(delay);
-            let mut items = (0..config.sharding_total_count).map(ShardingItem::new);
-            let has_ended = |item| {
-                let ledger = cx.view.item(item).ledger.as_ref();
-                ledger.is_some_and(|ledger| ledger.value.has_ended(fire))
-            };
-            items.all(has_ended).then_some(fire)?;
-            Some(fire)
+            let items = (0..config.sharding_total_count).map(ShardingItem::new);
+            let fires = items.map(|item| {
+                let ledger = &cx.view.item(item).ledger.as_ref()?.value;
+                ledger.last_fire.filter(|_| ledger.has_ended_after(ended.at))
+            });
+            // After a change of the delay the last fires of the items can differ.
+            let fires: Option<Vec<_>> = fires.collect();
+            fires?.into_iter().max()
         }
     };
     // A clock that was set back must not make the next fire come before its delay has passed.

@@ -33,7 +33,7 @@ use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::wire::Layout;
 use crate::{
-    BackfillLog, Dialect, FireTime, GroupName, ServerIp, StartLog, Versioned, WaitingRuns,
+    BackfillLog, Dialect, FireTime, GroupName, Ledger, ServerIp, StartLog, Versioned, WaitingRuns,
 };
 
 pub use self::config::{ConfigCheck, ConfigState};
@@ -225,11 +225,22 @@ impl JobView {
     /// Returns the next fire of a job with a fixed delay: the delay after the last fire has ended
     /// on all items. `None` while no leader has recorded the start of the job.
     ///
-    /// It stays the next one until that fire has ended, too.
+    /// It stays the next one until that fire has ended, too. A change of the delay does not replace
+    /// it once an item has begun it.
     #[must_use]
     pub fn delayed_fire(&self) -> Option<FireTime> {
         let delay = self.config()?.fixed_delay()?;
-        Some(self.once()?.value.ended?.next(delay))
+        let ended = self.once()?.value.ended?;
+        let begun = self.last_fires().map(|(_, last)| last).filter(|last| *last > ended.at);
+        Some(begun.unwrap_or_else(|| ended.next(delay)))
+    }
+
+    /// Returns true if the job has a fixed delay, and the item has begun or skipped a fire after the
+    /// last recorded end. It begins no other fire until the end of that one is recorded.
+    pub(crate) fn awaits_end(&self, ledger: &Ledger) -> bool {
+        let delay = self.config().and_then(|config| config.fixed_delay());
+        let ended = delay.and_then(|_| self.once()?.value.ended);
+        ended.is_some_and(|ended| ledger.last_fire > Some(ended.at))
     }
 
     /// Returns the backfill in progress and the last ended ones; none if the log cannot be read.

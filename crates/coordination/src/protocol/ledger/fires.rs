@@ -14,12 +14,12 @@ impl Ledger {
         self.settled_until() >= Some(fire)
     }
 
-    /// Returns true if the item accounts for a scheduled fire, and no scheduled run is in progress
-    /// or waits for a takeover. Failed, cancelled and interrupted runs have ended, and a disabled
-    /// item has skipped the fire.
-    pub(crate) fn has_ended(&self, fire: FireTime) -> bool {
+    /// Returns true if the item accounts for a scheduled fire after this time, and no scheduled run
+    /// is in progress or waits for a takeover. Failed, cancelled and interrupted runs have ended,
+    /// and a disabled item has skipped the fire.
+    pub(crate) fn has_ended_after(&self, at: FireTime) -> bool {
         let is_running = self.run().is_some_and(Run::is_scheduled);
-        self.last_fire >= Some(fire) && !is_running
+        self.last_fire > Some(at) && !is_running
     }
 
     /// Returns true if a fire is noted as a misfire and has not run yet.

@@ -4,9 +4,10 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"            items.all(has_ended).then_some(fire)?;
+        from: r#"                ledger.last_fire.filter(|_| ledger.has_ended_after(ended.at))
 "#,
-        to: r#"            (items.all(has_ended) || mutant::is(Mutant::EndedBesideRun)).then_some(fire)?;
+        to: r#"                let ends = mutant::is(Mutant::EndedBesideRun);
+                ledger.last_fire.filter(|_| ledger.has_ended_after(ended.at) || ends)
 "#,
     },
     Site {
