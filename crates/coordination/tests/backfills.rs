@@ -170,6 +170,20 @@ fn fire_is_not_given_after_cancellation_was_written() {
 }
 
 #[test]
+fn progress_does_not_undo_a_cancellation() {
+    let mut cluster = Cluster::settled(1, &job_of(2));
+    request(&mut cluster, backfill("b", 901, 2, 1));
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.step_until_queued(0, Duty::Trigger);
+    let progress = cluster.hold_commit(0, Duty::Trigger);
+    assert!(progress.writes_to("coordination/backfills"), "{}", cluster.trace());
+    cancel(&mut cluster, "b");
+    assert!(cluster.is_rejected(progress), "{}", cluster.trace());
+    assert!(known(&cluster, "b").cancel.is_some());
+}
+
+#[test]
 fn cancellation_drops_waiting_requests_and_lets_runs_go_on() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     let fire = cluster.fire();

@@ -302,6 +302,25 @@ mod tests {
         assert!(!scene.would_commit(&plan), "the limit was lowered");
     }
 
+    /// Another instance of the job has begun a run or has joined the line meanwhile.
+    #[test]
+    fn claim_conflicts_when_place_in_line_changed() {
+        let rows = [
+            (
+                "the job goes to the end of the line",
+                waits(waits_here(due(runs(1))), "other"),
+                REJOIN,
+            ),
+            ("the job leaves the line", waits_here(due(runs(3))), LEAVE),
+        ];
+        for (case, scene, step) in rows {
+            let plan = scene.plan(Duty::Claim).expect("the fire is due");
+            assert!(plan.to_string().contains(step), "{case}: {plan}");
+            assert!(scene.would_commit(&plan), "{case}");
+            assert!(!waits_here(scene).would_commit(&plan), "{case}");
+        }
+    }
+
     #[test]
     fn takeover_needs_a_permit_of_the_group() {
         let orphan = running_by(2).orphan().unwrap();

@@ -727,6 +727,10 @@ mutants! {
     TakeoverWithoutPermit,
     /// The end of a fire with a fixed delay is recorded while items still run.
     EndedBesideRun,
+    /// A changed delay replaces the fire of a job with a fixed delay that items have begun.
+    BegunFireReplaced,
+    /// An item with a fixed delay begins another fire before the end of its last one is recorded.
+    EndNotAwaited,
     /// The end of a fire is recorded without a check of the record that it replaces.
     EndOverwritten,
     /// The recorded end of a fire can be before the fire.
@@ -735,6 +739,8 @@ mutants! {
     DelayedFireNoted,
     /// A write of the leader about a backfill does not check that it was not cancelled.
     BackfillCancelIgnored,
+    /// The log of backfills is replaced whatever its version is.
+    BackfillLogOverwritten,
     /// An item does not note the fire of a backfill that it got.
     BackfillNotNoted,
     /// The number of fires of a backfill that may be in progress has no bound.
@@ -795,6 +801,8 @@ mutants! {
     GroupLimitsUnchecked,
     /// A claim of a job in a group with a rate does not record its starts.
     GroupStartsUnrecorded,
+    /// The record of a group's starts is replaced whatever its version is.
+    GroupStartsOverwritten,
     /// The record of a group's starts that a later version wrote is replaced.
     NewerGroupStartsReplaced,
     /// An instance that waits for the rate of a group does not wake when a start expires.
@@ -807,6 +815,10 @@ mutants! {
     LineIgnored,
     /// A job stays in the line although no run of it waits.
     LineKept,
+    /// A job goes to the end of the line whatever the version of its place is.
+    PlaceInLineOverwritten,
+    /// A job leaves the line whatever the version of its place is.
+    PlaceInLineRemovedBlindly,
     /// A claim in a further slot does not settle its fire in the record of the item.
     SlotFireUnsettled,
     /// A run in a further slot keeps the noted fires that it stands for.

@@ -2897,6 +2897,24 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::BegunFireReplaced,
+        properties: &["S3"],
+        story: "the next fire begins right after a fire in progress",
+        watcher: ByStory(test_in(
+            "tests/fixed_delay.rs",
+            "longer_delay_does_not_replace_a_fire_in_progress",
+        )),
+    },
+    Row {
+        mutant: M::EndNotAwaited,
+        properties: &["S3"],
+        story: "an item begins two fires without the delay between them",
+        watcher: ByStory(test_in(
+            "src/duty/claim.rs",
+            "duty::claim::tests::item_with_fixed_delay_waits_until_its_last_fire_has_its_end",
+        )),
+    },
+    Row {
         mutant: M::EndOverwritten,
         properties: &["S3"],
         story: "a late write replaces a later end of a fire",
@@ -2931,6 +2949,12 @@ pub const MUTANTS: &[Row] = &[
             "tests/backfills.rs",
             "fire_is_not_given_after_cancellation_was_written",
         )),
+    },
+    Row {
+        mutant: M::BackfillLogOverwritten,
+        properties: &["S19"],
+        story: "a cancelled backfill goes on, since the progress of a fire replaces the log",
+        watcher: ByStory(test_in("tests/backfills.rs", "progress_does_not_undo_a_cancellation")),
     },
     Row {
         mutant: M::BackfillNotNoted,
@@ -3194,6 +3218,15 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::GroupStartsOverwritten,
+        properties: &["S23"],
+        story: "two instances begin runs by the same record of the group",
+        watcher: ByStory(test_in(
+            "tests/groups.rs",
+            "claim_conflicts_when_another_run_was_counted",
+        )),
+    },
+    Row {
         mutant: M::NewerGroupStartsReplaced,
         properties: &["S23"],
         story: "the starts that a later version counted are lost",
@@ -3242,6 +3275,24 @@ pub const MUTANTS: &[Row] = &[
         watcher: ByStory(test_in(
             "src/duty/group.rs",
             "duty::group::tests::job_leaves_the_line_when_no_run_waits",
+        )),
+    },
+    Row {
+        mutant: M::PlaceInLineOverwritten,
+        properties: &["L0"],
+        story: "a job goes to the end of the line twice for one turn, and the others pass it",
+        watcher: ByStory(test_in(
+            "src/duty/group.rs",
+            "duty::group::tests::claim_conflicts_when_place_in_line_changed",
+        )),
+    },
+    Row {
+        mutant: M::PlaceInLineRemovedBlindly,
+        properties: &["L0"],
+        story: "a job loses the place for its runs that wait, and the others pass it",
+        watcher: ByStory(test_in(
+            "src/duty/group.rs",
+            "duty::group::tests::claim_conflicts_when_place_in_line_changed",
         )),
     },
     Row {

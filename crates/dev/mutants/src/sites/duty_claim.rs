@@ -4,6 +4,13 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"        if waits_for_next(config, due, ledger) || cx.view.awaits_end(ledger) {
+"#,
+        to: r#"        let awaits_end = cx.view.awaits_end(ledger) && !mutant::is(Mutant::EndNotAwaited);
+        if waits_for_next(config, due, ledger) || awaits_end {
+"#,
+    },
+    Site {
         from: r#"            let is_noted = config.misfire && own.ledger.misfire.is_some();
 "#,
         to: r#"            let is_noted = config.misfire

@@ -82,6 +82,7 @@ mod run_marks;
 mod runs;
 mod start_gate;
 mod tests_script;
+mod view;
 mod view_apply;
 mod view_config;
 mod view_holder;
@@ -185,6 +186,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/view/config.rs", view_config::SITES),
     ("crates/coordination/src/view/holder.rs", view_holder::SITES),
     ("crates/coordination/src/view/members.rs", view_members::SITES),
+    ("crates/coordination/src/view/mod.rs", view::SITES),
     ("crates/coordination/src/view/queries.rs", view_queries::SITES),
     ("crates/coordination/src/wire/data.rs", wire_data::SITES),
     ("crates/coordination/src/wire/records/ledger.rs", wire_records_ledger::SITES),

@@ -5,7 +5,7 @@ use reg_center::{Expect, Op};
 use super::{Mutant, is};
 use crate::Duty;
 use crate::plan::{Data, Step, StepOp};
-use crate::wire::NodeKind;
+use crate::wire::{GroupNode, NodeKind};
 
 /// Returns true if a mutant skips the confirming read of the node.
 pub(crate) fn is_unconfirmed(node: &NodeKind) -> bool {
@@ -107,6 +107,9 @@ fn write_guards(duty: Duty, step: &Step, node: &NodeKind) -> &'static [Mutant] {
         (NodeKind::Once, _) => &[M::OnceOverwritten],
         (NodeKind::Audit, _) => &[M::AuditOverwritten],
         (NodeKind::Starts, _) => &[M::StartsOverwritten],
+        (NodeKind::Backfills, _) => &[M::BackfillLogOverwritten],
+        (NodeKind::Group(_, GroupNode::Starts), _) => &[M::GroupStartsOverwritten],
+        (NodeKind::Group(_, GroupNode::Place(_)), _) if replaces => &[M::PlaceInLineOverwritten],
         (NodeKind::TriggerRequest(_), _) => &[M::RequestPassedBlindly],
         _ => &[],
     }
@@ -124,6 +127,7 @@ fn deletion_guards(node: &NodeKind, expects_version: bool) -> &'static [Mutant] 
         NodeKind::Owner(_) => &[M::OwnerClearedBlindly],
         NodeKind::TriggerRequest(_) => &[M::RequestClearedBlindly],
         NodeKind::Trigger(_) => &[M::RequestAcceptedBlindly],
+        NodeKind::Group(_, GroupNode::Place(_)) => &[M::PlaceInLineRemovedBlindly],
         _ => &[],
     }
 }
