@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use coordination::{
-    CancelRequest, FencingToken, FireTime, JobConfig, JobName, Layout, OperatorStep, Slot,
-    decode_ledger,
+    CancelRequest, FencingToken, FireTime, JobConfig, JobName, Layout, NodeKind, OperatorStep,
+    Slot, decode_ledger,
 };
 use reg_center::{NodePath, TxnOutcome};
 use sharding::ShardingItem;
@@ -17,7 +17,8 @@ use crate::{Error, JobHandle, JobStatus, Result};
 const MAX_TRIES: u32 = 16;
 
 impl JobHandle {
-    /// Cancels the unfinished runs of some items, or of all with `None`, on any instance.
+    /// Cancels the unfinished runs of some items, or of all with `None`, on any instance. Runs of
+    /// items beyond a lowered number of items are among them.
     ///
     /// Returns the items whose run has the request in its record now; an item without a run is not
     /// among them. The instance that runs such an item lets its cancellation token fire and drops
@@ -27,11 +28,12 @@ impl JobHandle {
     ///
     /// The record names this instance as the author, and `why` as the reason: one line, of which
     /// 512 bytes are stored. A call that failed can be repeated: a run has one request at most.
-    /// Each item takes a read and, if it runs, a write, one item after the other.
+    /// Each item takes a read and, if it runs, a write, one item after the other. With `None` the
+    /// items are listed first, by one more read.
     ///
     /// # Errors
     /// [`Error::CannotCancel`] if the job is not monitored, has no valid configuration, or has no
-    /// such item, if `why` is blank, or if a record cannot be read or changes all the time;
+    /// such item and no run of it, if `why` is blank, or if a record cannot be read or changes all the time;
     /// [`Error::Registry`]; [`Error::Stopped`] if the job has ended.
     ///
     /// # Cancel safety
@@ -74,8 +76,8 @@ impl JobHandle {
         items: Option<&BTreeSet<ShardingItem>>,
         why: &str,
     ) -> Result<BTreeSet<ShardingItem>> {
-        let (canceller, items) = self.canceller(&self.status().await?, items, why)?;
-        let seams = self.seams().clone();
+        let canceller = self.canceller(&self.status().await?, why)?;
+        let (seams, items) = (self.seams().clone(), items.cloned());
         let written = seams.detach(async move { canceller.cancel_all(items).await });
         written.await.map_err(|_| Error::Stopped { job: self.name().clone() })?
     }
@@ -108,43 +110,26 @@ impl JobHandle {
     /// }
     /// ```
     pub async fn cancel_fire(&self, fire: FireTime, why: &str) -> Result<BTreeSet<ShardingItem>> {
-        let (canceller, items) = self.canceller(&self.status().await?, None, why)?;
-        let seams = self.seams().clone();
-        let written = seams.detach(async move {
-            canceller.check_not_noted(&items, fire).await?;
-            Canceller { fire: Some(fire), ..canceller }.cancel_all(items).await
-        });
+        let canceller = self.canceller(&self.status().await?, why)?;
+        let (seams, canceller) =
+            (self.seams().clone(), Canceller { fire: Some(fire), ..canceller });
+        let written = seams.detach(async move { canceller.cancel_all(None).await });
         written.await.map_err(|_| Error::Stopped { job: self.name().clone() })?
     }
 
-    /// Checks the request, and returns the items whose runs it is for.
-    fn canceller(
-        &self,
-        status: &JobStatus,
-        items: Option<&BTreeSet<ShardingItem>>,
-        why: &str,
-    ) -> Result<(Canceller, BTreeSet<ShardingItem>)> {
+    /// Checks the request except for its items.
+    fn canceller(&self, status: &JobStatus, why: &str) -> Result<Canceller> {
         let job = self.name().clone();
         let refused = |reason: String| Error::CannotCancel { job: job.clone(), reason };
         let config = monitored(status).map_err(|reason| refused(reason.to_owned()))?;
-        let total = config.sharding_total_count;
-        let unknown = items.into_iter().flatten().find(|item| item.index() >= total);
-        if let Some(item) = unknown {
-            return Err(refused(format!(
-                "it has no item {item}; valid are 0 to {}",
-                total.saturating_sub(1)
-            )));
-        }
         let by = status.instance.as_ref().map_or("a program", |id| id.as_str()).to_owned();
         // Only the texts are checked here.
         if CancelRequest::new(FencingToken(0), &by, why, 0).is_none() {
             return Err(refused("the reason is blank; valid is a text".to_owned()));
         }
         let layout = Layout::new(&job).speaking(config.java.dialect());
-        let items = items.cloned();
-        let items = items.unwrap_or_else(|| (0..total).map(ShardingItem::new).collect());
-        let (why, fire) = (why.to_owned(), None);
-        Ok((Canceller { job, seams: self.seams().clone(), layout, by, why, fire }, items))
+        let (total, why) = (config.sharding_total_count, why.to_owned());
+        Ok(Canceller { job, seams: self.seams().clone(), layout, total, by, why, fire: None })
     }
 }
 
@@ -163,6 +148,8 @@ struct Canceller {
     job: JobName,
     seams: Seams,
     layout: Layout,
+    /// Number of items by the configuration.
+    total: u32,
     by: String,
     why: String,
     /// The only fire whose runs are cancelled; `None` for the runs of all fires.
@@ -172,8 +159,6 @@ struct Canceller {
 impl Canceller {
     /// Rejects a fire that items have noted: they would run it after its cancellation.
     async fn check_not_noted(&self, items: &BTreeSet<ShardingItem>, fire: FireTime) -> Result<()> {
-        let synced = self.seams.registry.sync().await;
-        synced.map_err(|source| self.failed("cancelling runs".to_owned(), source))?;
         for item in items {
             let (slot, path) = (Slot::of(*item), self.layout.ledger_path(*item));
             if self.read(slot, &path).await?.is_some_and(|(ledger, _)| ledger.has_noted(fire)) {
@@ -186,10 +171,26 @@ impl Canceller {
         Ok(())
     }
 
-    async fn cancel_all(self, items: BTreeSet<ShardingItem>) -> Result<BTreeSet<ShardingItem>> {
+    async fn cancel_all(
+        self,
+        named: Option<BTreeSet<ShardingItem>>,
+    ) -> Result<BTreeSet<ShardingItem>> {
         // This client may still be behind the claims of other instances.
         let synced = self.seams.registry.sync().await;
         synced.map_err(|source| self.failed("cancelling runs".to_owned(), source))?;
+        let recorded = self.recorded().await?;
+        let beyond = named.iter().flatten().filter(|item| item.index() >= self.total);
+        for item in beyond {
+            if !self.runs(*item, &recorded).await? {
+                let last = self.total.saturating_sub(1);
+                return Err(self.refused(format!("it has no item {item}; valid are 0 to {last}")));
+            }
+        }
+        let items =
+            named.unwrap_or_else(|| recorded.iter().map(|key| Slot::of(*key).item).collect());
+        if let Some(fire) = self.fire {
+            self.check_not_noted(&items, fire).await?;
+        }
         let mut cancelled = BTreeSet::new();
         for item in items {
             let (mut any, further_slots) = self.cancel(item).await?;
@@ -201,6 +202,31 @@ impl Canceller {
             }
         }
         Ok(cancelled)
+    }
+
+    /// Returns the keys of the slots that have a record. Those of an item outlast it when the number
+    /// of items is lowered.
+    async fn recorded(&self) -> Result<BTreeSet<ShardingItem>> {
+        let first = self.layout.ledger_path(ShardingItem::new(0));
+        let Some(root) = first.parent() else { return Ok(BTreeSet::new()) };
+        let names = self.seams.registry.children(&root).await;
+        let names = names.map_err(|source| self.failed("listing the runs".to_owned(), source))?;
+        let path = |name: &String| root.join(name).ok();
+        let kinds = names.iter().flatten().filter_map(path).filter_map(|it| self.layout.parse(&it));
+        let keys = kinds
+            .filter_map(|kind| if let NodeKind::Ledger(key) = kind { Some(key) } else { None });
+        Ok(keys.collect())
+    }
+
+    /// Returns true if a slot of the item has an unfinished run.
+    async fn runs(&self, item: ShardingItem, recorded: &BTreeSet<ShardingItem>) -> Result<bool> {
+        for key in recorded.iter().filter(|key| Slot::of(**key).item == item) {
+            let read = self.read(Slot::of(*key), &self.layout.ledger_path(*key)).await?;
+            if read.is_some_and(|(ledger, _)| ledger.is_busy()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Writes a request for the present run of an item, or of the slot with this key. Returns false

@@ -141,6 +141,36 @@ async fn run_of_lost_holder_is_not_taken_over_after_the_request() {
     assert_eq!(sources, [RunSource::Manual.as_str()], "the cancelled run was continued");
 }
 
+/// The number of items was lowered while all of them ran.
+#[tokio::test(start_paused = true)]
+async fn runs_of_items_beyond_a_lowered_number_are_cancelled() {
+    let cluster = Cluster::new();
+    let member = cluster.member(1);
+    let (began, mut begins) = mpsc::unbounded_channel();
+    let job = job_fn(move |_| {
+        began.send(()).unwrap();
+        pending()
+    });
+    let config = |items| JobBuilder::new("job", items).build().unwrap();
+    let handle = member.scheduler.schedule(config(3), job).await.unwrap();
+    within("joining", handle.joined()).await.unwrap();
+    handle.trigger().await.unwrap();
+    for _ in 0..3 {
+        within("the beginning", begins.recv()).await;
+    }
+    cluster.configure(&config(1)).await;
+    cluster.pass(SECOND).await;
+    let status = handle.status().await.unwrap();
+    assert_eq!(status.config.unwrap().sharding_total_count, 1);
+
+    let items =
+        |items: &[u32]| items.iter().map(|i| ShardingItem::new(*i)).collect::<BTreeSet<_>>();
+    assert_eq!(handle.cancel(Some(&items(&[2])), "wrong").await.unwrap(), items(&[2]));
+    assert_eq!(handle.cancel(None, "wrong").await.unwrap(), items(&[0, 1, 2]));
+    let error = handle.cancel(Some(&items(&[0, 3])), "wrong").await.unwrap_err();
+    assert!(error.to_string().contains("no item 3; valid are 0 to 0"), "{error}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn only_the_runs_for_the_named_fire_are_cancelled() {
     let cluster = Cluster::new();
