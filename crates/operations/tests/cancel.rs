@@ -3,9 +3,11 @@
 use crate::support;
 
 use coordination::{FireTime, Layout, Outcome};
+use jiff::Timestamp;
+use lite::JobBuilder;
 use operations::{
-    Change, Error, ItemState, JobSnapshot, Report, RunsToCancel, WhyNot, item_briefs, preview,
-    why_item_not_running, why_not_running,
+    BackfillRequest, Change, Error, ItemState, JobSnapshot, Report, RunsToCancel, WhyNot,
+    item_briefs, preview, why_item_not_running, why_not_running,
 };
 use reg_center::MemoryCenter;
 use reg_center::memory::WriteFault;
@@ -101,6 +103,41 @@ async fn all_runs_or_those_of_one_fire_are_cancelled() {
     world.until("all runs to end", |_| (0..n).all(is_over)).await;
     let nothing = operations.cancel(&job(), &RunsToCancel::All, &by()).await.unwrap();
     assert_eq!(nothing.left[0].what, "no run is unfinished");
+}
+
+/// Scripts of a backfill see the past fire as their fire time.
+#[tokio::test(start_paused = true)]
+async fn run_of_a_backfill_is_cancelled_by_its_past_fire() {
+    let world = World::new();
+    let daily = JobBuilder::new("job", 2).cron("0 0 6 * * ?");
+    let _member = world.member(1, daily).await;
+    world.hold(&[0, 1]);
+    let operations = world.operations();
+    let at = |text: &str| text.parse::<Timestamp>().unwrap();
+    let days = BackfillRequest::new(at("2024-02-23T06:00:00Z"), at("2024-02-25T06:00:00Z"));
+    operations.backfill(&job(), &days, &by()).await.unwrap();
+    world.until_seen("both items to run", |seen| seen.len() == 2).await;
+    let [first, second] = ["2024-02-23T06:00:00Z", "2024-02-24T06:00:00Z"]
+        .map(|text| RunsToCancel::OfFire(FireTime(at(text).as_millisecond())));
+    let report = operations.cancel(&job(), &second, &by()).await.unwrap();
+    assert!(!report.has_changed(), "the second fire has not begun: {report:?}");
+    let report = operations.cancel(&job(), &first, &by()).await.unwrap();
+    assert_eq!(texts(&report.done), [("item 0", false), ("item 1", false)]);
+    world.until_seen("the second fire to begin", |seen| seen.len() == 4).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn item_beyond_a_lowered_number_is_cancelled_while_it_runs() {
+    let world = World::new();
+    let _members = hanging(&world).await;
+    let fewer = on_request().build().unwrap().with(|config| config.sharding_total_count = 1);
+    world.replace("/job/config", &coordination::encode_config(&fewer)).await;
+    let which = RunsToCancel::OfItems(items(&[3]));
+    let report = world.operations().cancel(&job(), &which, &by()).await.unwrap();
+    assert_eq!(texts(&report.done), [("item 3", false)]);
+    world.until("the end", |_| outcome(&world, 3) == Some(Outcome::Cancelled)).await;
+    let error = world.operations().cancel(&job(), &which, &by()).await.unwrap_err();
+    assert!(matches!(error, Error::NoSuch { .. }), "{error:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -24,7 +24,8 @@ pub enum RunsToCancel {
     /// The unfinished runs of these items, in all of their slots.
     OfItems(BTreeSet<ShardingItem>),
     /// The unfinished runs for this fire: its scheduled fire time, or the time of the request for
-    /// manual runs. A run that stands for several fires is one of them.
+    /// manual runs. A run that stands for several fires is one of them, and so is the run of a
+    /// backfill for this past fire.
     OfFire(FireTime),
 }
 
@@ -118,7 +119,9 @@ fn select(job: &JobSnapshot, which: &RunsToCancel) -> Result<Selected> {
     let named = if let RunsToCancel::OfItems(items) = which { Some(items) } else { None };
     let candidates: Vec<_> = match named {
         Some(named) => {
-            named.iter().try_for_each(|item| items::known(job, *item))?;
+            // The run of an item goes on after the number of items was lowered.
+            let mut idle = named.iter().filter(|item| job.busy_slots(**item).is_empty());
+            idle.try_for_each(|item| items::known(job, *item))?;
             named.iter().copied().collect()
         }
         None => known_items(job.view()).into_iter().collect(),

@@ -196,10 +196,12 @@ impl Run {
         Self { holder, fire, source, kind, merged, parameter, permit, group_permit, past_fire }
     }
 
-    /// Returns true if the run is for this fire, or stands for it among others.
+    /// Returns true if the run is for this fire, or stands for it among others. The run of a
+    /// backfill is for its past fire, and for the time of its request.
     #[must_use]
     pub fn stands_for(&self, fire: FireTime) -> bool {
-        self.fire == fire || self.merged.is_some_and(|range| range.has(fire))
+        let is_for = self.fire == fire || self.past_fire == Some(fire);
+        is_for || self.merged.is_some_and(|range| range.has(fire))
     }
 
     /// Returns true if a later fire of a job with `overlap = cancel` ends the run.
