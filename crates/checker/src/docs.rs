@@ -649,6 +649,10 @@ pub(crate) struct Config {
     /// Maximum number of unfinished runs of an item: 1 without parallel runs.
     pub(crate) slots: usize,
     pub(crate) placement: Rules,
+    /// Servers of instances that register are disabled.
+    pub(crate) disabled: bool,
+    /// Time to live of servers without instances; empty is the default.
+    pub(crate) server_ttl: String,
 }
 
 impl Config {
@@ -708,6 +712,9 @@ struct ConfigDoc {
     group: Option<String>,
     overlap: Option<String>,
     placement: Option<String>,
+    #[serde(default)]
+    disabled: bool,
+    server_ttl: Option<String>,
 }
 
 fn default_true() -> bool {
@@ -801,6 +808,8 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         queue_limit: if let Overlap::Queue(max) = overlap { Some(max) } else { None },
         slots: if let Overlap::Parallel(max) = overlap { max } else { 1 },
         placement: Rules::read(&doc.placement.unwrap_or_default())?,
+        disabled: doc.disabled,
+        server_ttl: doc.server_ttl.unwrap_or_default(),
     })
 }
 

@@ -197,7 +197,7 @@ impl Replay {
             // Java writes manual requests into the node of a registered instance; that is no new
             // registration.
             if let Entry::Vacant(absent) = instances.entry(id) {
-                absent.insert(Instance { session });
+                absent.insert(Instance { session, since: mt });
                 let membership = Membership { instance: id, session, from: mt, until: None };
                 self.trace.job(job).memberships.push(membership);
             }

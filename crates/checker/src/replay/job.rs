@@ -22,6 +22,8 @@ pub(crate) struct InForce {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instance {
     pub(crate) session: i64,
+    /// Time of the registration.
+    pub(crate) since: u64,
 }
 
 /// State of a server, as set by operators.

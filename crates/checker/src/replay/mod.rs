@@ -6,6 +6,7 @@ mod backfill;
 mod claim;
 mod claimability;
 mod decode;
+mod expiry;
 mod group;
 pub(crate) mod job;
 mod judge;
@@ -305,6 +306,10 @@ impl Judge<'_> {
                     self.backfill_progress(new.map_or(&[], Vec::as_slice));
                 }
                 Write::Instance(id, None) => self.deregisters(*id),
+                Write::Server(ip, None) => {
+                    as_leader = Some("removes a server");
+                    self.expires(*ip);
+                }
                 Write::Mark(Kind::Misplaced(slot), true) => {
                     let text = "a node that items alone have was written for a further slot";
                     self.violate(S24, Some(*slot), text.to_owned());

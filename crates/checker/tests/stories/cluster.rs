@@ -235,6 +235,10 @@ fn s8_deposed_leader_cannot_write() {
         S8,
         &[S3],
         &[
+            ("an instance that does not lead removes a server", |s| {
+                let server = "/j/servers/10.0.0.9";
+                s.write("operator", server, Some("")).removes("b", server);
+            }),
             ("another instance than the leader assigns", |s| {
                 s.assign_by("b", &["a", "b"]);
             }),

@@ -1,7 +1,8 @@
-//! L7: no leak of sessions or feeds in the registry.
+//! L7: no leak of sessions or feeds in the registry, and no removal of a server that is needed.
 
 use checker::Property::{L1, L3, L7, S3, S9};
 use checker::history::{Fact, ProcessEvent, SessionEvent};
+use serde_json::json;
 
 use crate::story::Story;
 use crate::story::verdict::{assert_bad, assert_good};
@@ -56,7 +57,59 @@ fn l7_sessions_and_feeds_return_to_a_constant() {
     );
 }
 
+/// Server of no instance.
+const IDLE: &str = "/j/servers/10.0.0.9";
+
+#[test]
+fn l7_only_servers_without_instances_expire() {
+    assert_bad(
+        L7,
+        &[],
+        &[
+            ("the leader removes the server of an instance", |s| {
+                s.at(9.0).removes("a", "/j/servers/10.0.0.2");
+            }),
+            ("the server is disabled", |s| {
+                s.write("operator", IDLE, Some("DISABLED")).removes("a", IDLE);
+            }),
+            ("the server is paused", |s| {
+                s.write("operator", IDLE, Some("PAUSED")).removes("a", IDLE);
+            }),
+            ("an instance that comes back would create the server as disabled", |s| {
+                s.write("operator", IDLE, Some("")).configure(|c| c["disabled"] = json!(true));
+                s.removes("a", IDLE);
+            }),
+            ("no server expires", |s| {
+                s.write("operator", IDLE, Some("DISABLED"));
+                s.configure(|c| c["serverTtl"] = json!("off")).removes("a", IDLE);
+            }),
+        ],
+    );
+    assert_good(
+        L7,
+        &[
+            ("the server is idle", |s| {
+                s.write("operator", IDLE, Some("")).removes("a", IDLE);
+            }),
+            ("disabled servers expire, too", |s| {
+                s.write("operator", IDLE, Some("DISABLED"));
+                s.configure(|c| c["serverTtl"] = json!("90m all")).removes("a", IDLE);
+            }),
+            ("an operator removes a disabled server", |s| {
+                s.write("operator", IDLE, Some("DISABLED")).write("operator", IDLE, None);
+            }),
+        ],
+    );
+}
+
 impl Story {
+    /// An instance removes a server as the leader of the last term.
+    pub(crate) fn removes(&mut self, p: &str, server: &str) -> &mut Self {
+        let ops =
+            vec![self.check("/j/coordination/term"), self.put(self.sid(p), server, None, false)];
+        self.commit(p, ops)
+    }
+
     fn rounds_of_all(&mut self, fires: std::ops::Range<i64>) -> &mut Self {
         for k in fires {
             self.round(k);
