@@ -224,12 +224,14 @@ impl Net {
         self.schedule(arrival, Event::Client(id, conn, ClientEvent::Receive(message)));
     }
 
-    /// Records in the log how many feeds the session of each connected process has.
+    /// Records in the log how many feeds the session of each connected process has. A feed without
+    /// a reader stays until the next change of its scope, which may be later than the end of a run.
     pub(super) fn record_feeds(&self) {
         let connected = self.clients.values().filter(|client| client.phase == Phase::Up);
         for client in connected.filter(|client| client.gate.state() == ProcessState::Running) {
             if let Some(session) = client.session {
-                self.server.record_feeds(session, client.feeds.len());
+                let open = client.feeds.values().filter(|feed| !feed.sender.is_closed()).count();
+                self.server.record_feeds(session, open);
             }
         }
     }
