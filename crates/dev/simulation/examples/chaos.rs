@@ -1,5 +1,6 @@
 //! Seeded chaos on the simulated cluster.
 //!
+//! With `--features` at the end, the job of each seed combines schedules, overlaps and limits.
 //! `chaos FROM [COUNT]` plays seeds and prints those that fail. `chaos --replay SEED` prints the
 //! result of one seed, and `chaos --shrink SEED` prints a smaller plan that still fails. `chaos
 //! --script FILE` plays a plan, `chaos --plan SEED` prints one, and `chaos --history SEED` prints a
@@ -9,7 +10,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use simulation::chaos::{ChaosPlan, Outcome, replay, run_seed, shrink};
+use simulation::chaos::{ChaosPlan, Outcome, replay, shrink};
 
 /// Maximum number of runs in the search for a smaller plan.
 const MAX_RUNS: usize = 400;
@@ -17,34 +18,41 @@ const MAX_RUNS: usize = 400;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match words.as_slice() {
+    let (words, draw): (&[&str], Draw) = match words.as_slice() {
+        [words @ .., "--features"] => (words, ChaosPlan::draw_with_features),
+        words => (words, ChaosPlan::draw),
+    };
+    match words {
         ["--replay", seed] => with(seed, |seed| {
-            let outcome = run_seed(seed);
+            let outcome = replay(&draw(seed));
             finish(&outcome.to_string(), outcome.is_valid())
         }),
         ["--script", file] => with_script(file, |plan| {
             let outcome = replay(plan);
             finish(&outcome.to_string(), outcome.is_valid())
         }),
-        ["--plan", seed] => with(seed, |seed| finish(&plan(&ChaosPlan::draw(seed)), true)),
+        ["--plan", seed] => with(seed, |seed| finish(&plan(&draw(seed)), true)),
         ["--shrink", seed] => with(seed, |seed| {
-            let smallest = shrink(run_seed(seed), MAX_RUNS);
+            let smallest = shrink(replay(&draw(seed)), MAX_RUNS);
             finish(&format!("{}\n{smallest}", plan(&smallest.plan)), smallest.is_valid())
         }),
         ["--history", seed] => with(seed, |seed| {
-            for record in run_seed(seed).history.records() {
+            for record in replay(&draw(seed)).history.records() {
                 println!("{}", serde_json::to_string(record).unwrap_or_default());
             }
             ExitCode::SUCCESS
         }),
-        [from] => with(from, |from| play(from, 1)),
-        [from, count] => with(from, |from| with(count, |count| play(from, count))),
+        [from] => with(from, |from| play(from, 1, draw)),
+        [from, count] => with(from, |from| with(count, |count| play(from, count, draw))),
         _ => finish(
-            "usage: chaos FROM [COUNT] | --replay SEED | --script FILE | --plan SEED | --shrink SEED | --history SEED",
+            "usage: chaos FROM [COUNT] | --replay SEED | --script FILE | --plan SEED | --shrink SEED | --history SEED, each with --features",
             false,
         ),
     }
 }
+
+/// Draws the plan of a seed.
+type Draw = fn(u64) -> ChaosPlan;
 
 fn with(number: &str, then: impl FnOnce(u64) -> ExitCode) -> ExitCode {
     match number.parse() {
@@ -70,12 +78,12 @@ fn plan(plan: &ChaosPlan) -> String {
     serde_json::to_string_pretty(plan).unwrap_or_default()
 }
 
-fn play(from: u64, count: u64) -> ExitCode {
+fn play(from: u64, count: u64, draw: Draw) -> ExitCode {
     let Some(end) = from.checked_add(count) else {
         return finish(&format!("there are fewer than {count} seeds from {from} on"), false);
     };
     let mut totals = Totals::default();
-    for outcome in (from..end).map(run_seed) {
+    for outcome in (from..end).map(|seed| replay(&draw(seed))) {
         totals.add(&outcome);
         if !outcome.is_valid() {
             println!("{outcome}\n");

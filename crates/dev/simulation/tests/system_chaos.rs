@@ -1,8 +1,8 @@
 //! Chaos from fixed seeds, and the search for smaller plans.
 
 use checker::Property;
-use simulation::chaos::{ChaosPlan, Outcome, replay, run_seed, shrink};
-use testkit::harness::Fault;
+use simulation::chaos::{ChaosPlan, JobPlan, Outcome, replay, run_seed, shrink};
+use testkit::harness::{Fault, Scheduled};
 
 /// Fixed seeds; each once found the fault that its comment names. `cargo xtask sim --system` plays
 /// more.
@@ -40,6 +40,45 @@ fn callbacks_and_catch_up_are_reached_and_judged() {
     let calls = report.coverage.get("once").map_or(0, |row| row.reached);
     let caught_up = report.coverage.get("misfire").map_or(0, |row| row.reached);
     assert!(calls > 20 && caught_up > 2, "{report}");
+}
+
+/// Seeds whose jobs combine schedules, overlaps and limits. `cargo xtask sim --system --features`
+/// plays more.
+#[test]
+fn seeds_with_features_break_no_promise() {
+    let plans: Vec<_> = (0..6).map(ChaosPlan::draw_with_features).collect();
+    let runs = plans.iter().map(replay).filter(|run| !run.is_valid());
+    let failed: Vec<String> = runs.map(|run| run.to_string()).collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+/// A clock that is set back, and forward again, while intervals run.
+#[test]
+fn clock_set_back_during_an_interval_breaks_no_promise() {
+    let plan = ChaosPlan::draw(1);
+    let skew =
+        |at_ms, node, ms| Scheduled { at_ms, fault: Fault::Skew { node, ms, for_ms: 17_000 } };
+    let faults = vec![
+        skew(15_000, 0, -12_000),
+        skew(48_500, 1, -25_000),
+        skew(63_000, 0, -4_000),
+        skew(90_000, 1, 6_000),
+        skew(121_000, 0, -9_500),
+    ];
+    let job = JobPlan {
+        items: 4,
+        schedule: "@every 7s".to_owned(),
+        periods: 0.2,
+        monitor: true,
+        slow: Vec::new(),
+        hang: Vec::new(),
+        catch_up: None,
+        ..plan.job
+    };
+    let outcome = replay(&ChaosPlan { nodes: 2, job, faults, chaos_ms: 150_000, ..plan });
+    assert!(outcome.is_valid(), "{outcome}");
+    let fired = |id| outcome.report.properties.iter().find(|row| row.property == id);
+    assert!(fired(Property::S3).is_some_and(|row| row.checked > 50), "{}", outcome.report);
 }
 
 /// Each kind of fault is drawn, so the seeds of a nightly run can reach it.

@@ -13,7 +13,22 @@ const CALM_MS: u64 = 120_000;
 /// Earliest start of a fault, when the cluster has settled.
 const FIRST_MS: u64 = 8_000;
 
+/// Schedules of jobs that combine features: intervals, several rules, and a fixed delay.
+const SCHEDULES: [&str; 5] =
+    ["@every 10s", "@every 7s", "0/10 * * * * ?; @every 15s", "@every 20s; 5/30 * * * * ?", AFTER];
+const AFTER: &str = "@after 4s";
+const OVERLAPS: [&str; 5] = ["cancel", "queue 1", "queue 4", "parallel 2", "parallel 3"];
+const START_RATES: [&str; 3] = ["2 in 10s", "5 in 10s", "6 in 30s"];
+
 impl ChaosPlan {
+    /// Draws the plan of a seed, whose job in addition combines a schedule of several kinds of
+    /// rules, an overlap policy and limits.
+    #[must_use]
+    pub fn draw_with_features(seed: u64) -> Self {
+        let plan = Self::draw(seed);
+        Self { job: features(&mut Rng::with_seed(!seed), plan.job), ..plan }
+    }
+
     /// Draws a plan: two to five processes, one to nine items, ten minutes of faults and two of
     /// calm.
     #[must_use]
@@ -55,6 +70,10 @@ fn job(rng: &mut Rng) -> JobPlan {
         hang: some(rng, 4),
         once: false,
         catch_up: None,
+        schedule: String::new(),
+        overlap: String::new(),
+        cluster_concurrency: None,
+        start_rate: String::new(),
     }
 }
 
@@ -64,6 +83,28 @@ fn extras(rng: &mut Rng, job: JobPlan) -> JobPlan {
     let catches_up = chance(rng, 20) && job.monitor && job.misfire;
     let policy = CatchUpPlan { window_seconds: rng.u32(15..=90), max: rng.u32(1..=6) };
     JobPlan { once, catch_up: catches_up.then_some(policy), ..job }
+}
+
+/// Draws the features of a job, as far as they may be combined.
+fn features(rng: &mut Rng, mut job: JobPlan) -> JobPlan {
+    let one_of = |rng: &mut Rng, texts: &[&str]| texts[rng.usize(0..texts.len())].to_owned();
+    job.monitor = true;
+    if chance(rng, 60) {
+        job.schedule = one_of(rng, &SCHEDULES);
+    }
+    if job.schedule == AFTER {
+        job.catch_up = None;
+    } else if chance(rng, 60) {
+        (job.misfire, job.catch_up) = (true, None);
+        job.overlap = one_of(rng, &OVERLAPS);
+    }
+    if chance(rng, 40) {
+        job.cluster_concurrency = Some(rng.u32(1..=job.items.max(2)));
+    }
+    if chance(rng, 30) {
+        job.start_rate = one_of(rng, &START_RATES);
+    }
+    job
 }
 
 fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {

@@ -64,7 +64,9 @@ impl fmt::Display for Outcome {
         if more > 0 {
             writeln!(f, "  and {more} more violations")?;
         }
-        write!(f, "  repeat with: cargo xtask sim --system --replay {seed}")
+        let has_features = self.plan.job.has_features();
+        let option = if has_features { " --features" } else { "" };
+        write!(f, "  repeat with: cargo xtask sim --system --replay {seed}{option}")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lite::{InvalidConfig, JobBuilder, JobConfig};
+use lite::{InvalidConfig, JobBuilder, JobConfig, Overlap, StartRate};
 use serde::{Deserialize, Serialize};
 use testkit::harness::{ScenarioCluster, Scheduled, Weather, Work};
 
@@ -52,6 +52,18 @@ pub struct JobPlan {
     /// Catch-up policy; `None` is no catch-up.
     #[serde(default)]
     pub catch_up: Option<CatchUpPlan>,
+    /// Schedule; empty is a fire each ten seconds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub schedule: String,
+    /// Handling of fires that meet a run, e.g. `queue 2`; empty is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub overlap: String,
+    /// Maximum number of runs at the same time; `None` is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_concurrency: Option<u32>,
+    /// Start rate, e.g. `3 in 10s`; empty is no limit.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub start_rate: String,
 }
 
 /// Catch-up policy of a job: see [`CatchUp`](lite::CatchUp).
@@ -72,12 +84,28 @@ impl ChaosPlan {
 }
 
 impl JobPlan {
+    /// Returns true if the plan was drawn with features.
+    pub(super) fn has_features(&self) -> bool {
+        let texts = [&self.schedule, &self.overlap, &self.start_rate];
+        self.cluster_concurrency.is_some() || texts.into_iter().any(|text| !text.is_empty())
+    }
+
     pub(super) fn config(&self) -> Result<JobConfig, InvalidConfig> {
         let mut job = JobBuilder::new("job", self.items);
         if let Some(CatchUpPlan { window_seconds, max }) = self.catch_up {
             job = job.catch_up(Duration::from_secs(window_seconds.into()), max);
         }
-        job.cron(ScenarioCluster::CRON)
+        if let Some(overlap) = Overlap::parse(&self.overlap) {
+            job = job.overlap(overlap);
+        }
+        if let Some(max) = self.cluster_concurrency {
+            job = job.cluster_concurrency(max);
+        }
+        if let Some(rate) = StartRate::parse(&self.start_rate) {
+            job = job.start_rate(rate);
+        }
+        let each_ten_seconds = self.schedule.is_empty();
+        job.cron(if each_ten_seconds { ScenarioCluster::CRON } else { &self.schedule })
             .failover(self.failover && self.monitor)
             .misfire(self.misfire)
             .monitor_execution(self.monitor)

@@ -79,13 +79,17 @@ impl Search {
     }
 
     fn simplify(&mut self) {
-        let steps: [fn(&mut ChaosPlan); 10] = [
+        let steps: [fn(&mut ChaosPlan); 14] = [
             |plan| plan.weather = Weather::CALM,
             |plan| plan.weather.loss_permille = 0,
             |plan| plan.job.slow.clear(),
             |plan| plan.job.hang.clear(),
             |plan| plan.job.once = false,
             |plan| plan.job.catch_up = None,
+            |plan| plan.job.schedule.clear(),
+            |plan| plan.job.overlap.clear(),
+            |plan| plan.job.cluster_concurrency = None,
+            |plan| plan.job.start_rate.clear(),
             |plan| (plan.job.fail, plan.job.panic) = (Vec::new(), Vec::new()),
             |plan| plan.job.items = (plan.job.items - 1).max(1),
             |plan| plan.nodes = (plan.nodes - 1).max(2),
