@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-use coordination::MIN_SERVER_TTL_SECONDS;
 use simulation::sim::{
     Act, Change, FAULTS, Judge, Keep, OPERATORS, Profile, Script, Source, parse_corpus, points,
     run, run_calm, run_ended, run_points, run_seeds,
@@ -37,7 +36,7 @@ fn last_fire_that_no_instance_met_runs_exactly_once() {
 
 #[test]
 fn properties_hold_under_faults_and_after_healing() {
-    let totals = run_seeds(0, 150, THREADS, Judge::Online);
+    let totals = run_seeds(0, 150, THREADS, Judge::Online, Script::draw);
     let again = totals.failures.first().map(|(seed, _)| {
         format!("cargo run --profile sim -p simulation --bin ejob-sim -- replay {seed}")
     });
@@ -64,39 +63,16 @@ fn properties_hold_with_mixed_releases() {
     assert!(failovers > 50 && parameters > 50, "{failovers} takeovers, {parameters} requests");
 }
 
-/// Factor by which time passes faster while servers expire: a run then lasts for minutes.
-const FASTER: u32 = 20;
-
-/// Returns the script of a seed in slow motion: all times are longer, so that a minute is a short
-/// one. Servers whose process has crashed expire before it starts again, or as it does.
-fn slow_script(seed: u64) -> Script {
-    let mut profile = Profile::draw(seed);
-    (profile.job.server_ttl_s, profile.job.period) = (MIN_SERVER_TTL_SECONDS, 60);
-    profile.pace.quantum_ms *= FASTER;
-    profile.session_ms *= FASTER;
-    let work = &mut profile.work;
-    work.usual_ms = (work.usual_ms.0 * FASTER, work.usual_ms.1 * FASTER);
-    work.slow_ms *= FASTER;
-    let mut script = Script::with(seed, profile);
-    for timed in &mut script.acts {
-        if let Act::Crash { restart_ms, .. } = &mut timed.act {
-            *restart_ms *= FASTER;
-        }
-    }
-    script
-}
-
-/// The checker is left out, because its times are those of normal runs.
+/// Servers whose process has crashed expire before it starts again, or as it does.
 #[test]
 fn properties_hold_while_servers_expire() {
-    let mut expired = 0;
-    for seed in 0..300 {
-        let script = slow_script(seed);
-        let report = run(&script, Judge::Online, Keep { trace: false, history: false });
-        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
-        expired += report.coverage.of("expired");
-    }
-    assert!(expired > 20, "{expired} servers have expired");
+    let expiring_script = |seed| {
+        let mut profile = Profile::draw(seed);
+        profile.expire_servers();
+        Script::with(seed, profile)
+    };
+    let seen = played(300, expiring_script, |_| Judge::Full, ["expired"]);
+    assert!(seen[0] > 20, "{seen:?} servers have expired");
 }
 
 /// Replaces some changes of the configuration in a script. `next` returns the n-th new one, counted
@@ -322,6 +298,34 @@ fn properties_hold_when_runs_are_parallel() {
     assert!(misfires > 500 && beside > 2_000 && failovers > 30 && changes > 30, "{seen:?}");
 }
 
+/// Events of the product in 100 seeds with combined features, each with its minimum count.
+const FEATURES: [(&str, u64); 14] = [
+    ("claimed", 2_000),
+    ("failover", 5),
+    ("misfire", 500),
+    ("beside", 200),
+    ("queue_full", 20),
+    ("cancelled", 100),
+    ("backfill_done", 4),
+    ("expired", 1),
+    ("config_limit", 20),
+    ("config_rate", 20),
+    ("config_group", 20),
+    ("config_overlap", 20),
+    ("config_queue", 20),
+    ("config_parallel", 20),
+];
+
+#[test]
+fn properties_hold_with_combined_features() {
+    let totals = run_seeds(1_000, 100, THREADS, Judge::Full, Script::draw_with_features);
+    assert!(totals.failures.is_empty(), "{:?}", totals.failures);
+    let seen = totals.coverage;
+    let counts = FEATURES.map(|(what, least)| (what, seen.of(what), least));
+    let rare: Vec<_> = counts.into_iter().filter(|(_, count, least)| count < least).collect();
+    assert!(rare.is_empty(), "too rare (row, count, minimum): {rare:?}");
+}
+
 /// Plays every seed and script that once found a fault.
 #[test]
 fn corpus_finds_no_violation() {
@@ -420,7 +424,7 @@ const PRODUCT: [(&str, u64); 39] = [
 
 #[test]
 fn runs_reach_the_required_coverage() {
-    let seen = run_seeds(1_000, 200, THREADS, Judge::Online).coverage;
+    let seen = run_seeds(1_000, 200, THREADS, Judge::Online, Script::draw).coverage;
     let least = |kind| if kind == "enable_item" { 3 } else { 8 };
     let acts = FAULTS.iter().chain(&OPERATORS).map(|(kind, _)| (*kind, least(*kind)));
     let rows = acts.chain(PRODUCT).chain([("once_call", 100), ("refire", 30)]);

@@ -8,14 +8,15 @@ use std::{env, fs, thread};
 use simulation::sim::{self, Judge, Keep, Script, Violation};
 
 const USAGE: &str = "usage:
-  ejob-sim run --seeds N [--first-seed S] [--threads T] [--coverage]
-  ejob-sim replay SEED | --script FILE [--quiet]
-  ejob-sim shrink SEED | --script FILE
+  ejob-sim run --seeds N [--first-seed S] [--threads T] [--features] [--coverage]
+  ejob-sim replay SEED [--features] | --script FILE [--quiet]
+  ejob-sim shrink SEED [--features] | --script FILE
   ejob-sim points [--nth N] [--point PLACE [--zookeeper]]
 run       runs N seeds from S (0) on T threads (all processors) and prints one line of totals
 replay    runs one seed or script and prints its last events
 shrink    prints the smallest script found that violates the same property
 points    injects one fault at each Nth (1) write of a scripted run, in each of the seven modes
+--features adds to each seed a combination of limits, overlaps, a fixed delay, cancellations and expiry.
 All take --judge full|online: the checks after every write and the checker (the default), or these checks alone.
 The exit code is 1 if a property is violated, 2 if the command line is wrong.";
 
@@ -62,22 +63,32 @@ fn run(mut options: Options) -> Verdict {
     let threads = options.number("--threads")?;
     let threads = threads.and_then(|n| usize::try_from(n).ok()).unwrap_or(processors);
     let judge = options.judge()?;
+    let features = options.flag(FEATURES);
     let shows_coverage = options.flag("--coverage");
     options.end()?;
     let start = Instant::now();
-    let totals = sim::run_seeds(first, seeds, threads, judge);
+    let totals = sim::run_seeds(first, seeds, threads, judge, |seed| draw(seed, features));
     if shows_coverage {
         totals.coverage.rows().for_each(|(what, count)| println!("{what} {count}"));
     }
+    let option = if features { format!(" {FEATURES}") } else { String::new() };
     for (seed, violation) in &totals.failures {
         println!("seed {seed} {}", describe(violation));
-        println!("  repeat with: {}", command_line(&format!("replay {seed}")));
+        println!("  repeat with: {}", command_line(&format!("replay {seed}{option}")));
     }
     if let Some((seed, _)) = totals.failures.first() {
-        println!("shrink with: {}", command_line(&format!("shrink {seed}")));
+        println!("shrink with: {}", command_line(&format!("shrink {seed}{option}")));
     }
     println!("{}", totals.summary(start.elapsed().as_secs_f64()));
     Ok(totals.failures.is_empty())
+}
+
+/// Option that lets seeds combine features of the job.
+const FEATURES: &str = "--features";
+
+/// Draws the script of a seed.
+fn draw(seed: u64, features: bool) -> Script {
+    if features { Script::draw_with_features(seed) } else { Script::draw(seed) }
 }
 
 /// Returns a violation as text, with the records that show it.
@@ -205,9 +216,10 @@ impl Options {
             let text = fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
             return Script::from_json(&text).map_err(|error| format!("{file}: {error}"));
         }
+        let features = self.flag(FEATURES);
         match self.words.as_slice() {
             [seed] => match seed.parse() {
-                Ok(seed) => Ok(Script::draw(seed)),
+                Ok(seed) => Ok(draw(seed, features)),
                 Err(_) => Err(format!("the seed is {seed:?}; valid is a whole number")),
             },
             _ => Err("a seed or --script FILE is missing".to_owned()),

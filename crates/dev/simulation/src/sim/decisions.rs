@@ -49,6 +49,7 @@ impl World {
 
     /// Checks that a process that is paused, leaving or without a lease claims nothing.
     pub(crate) fn check_commit(&mut self, index: usize, ticket: Ticket, txn: &Txn) {
+        self.note_expiries(index, txn);
         let node = &mut self.nodes[index];
         let registration = node.instance.as_ref().map(|instance| self.paths.instance(instance));
         let leaves =

@@ -18,6 +18,8 @@ pub enum Stream {
     Operators,
     /// Settings that were added later. Runs without them keep their older meaning.
     Extras,
+    /// Limits, overlaps and other features of the job, in runs that combine them.
+    Features,
 }
 
 /// A small generator with a full period. A seed gives the same numbers on every machine.
@@ -35,6 +37,7 @@ impl Dice {
             Stream::Faults => 4,
             Stream::Operators => 5,
             Stream::Extras => 6,
+            Stream::Features => 7,
         };
         let mut dice = Self(seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ (purpose << 56));
         dice.0 = dice.roll() ^ moment.wrapping_mul(0xe703_7ed1_a0b4_28db);

@@ -7,11 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use coordination::internals::ViewQueries as _;
 use coordination::{
-    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, ServerIp, Slot, StartItem,
+    FencingToken, FireTime, ItemView, JobView, Ledger, LedgerState, Outcome, Run, ServerIp, Slot,
+    StartItem,
 };
 use promises::{Finding, ItemChange, Leadership, Write};
-use reg_center::{Change, SessionId};
+use reg_center::{Change, Op, SessionId, Txn};
 use sharding::{InstanceId, ShardingItem};
 
 use super::product::{self, Subject};
@@ -43,6 +45,9 @@ pub(crate) struct Tracked {
     pub(crate) requests: BTreeMap<String, Option<String>>,
     /// Scheduled fires that were claimed and whose run was interrupted.
     pub(crate) abandoned: BTreeSet<(ShardingItem, FireTime)>,
+    /// Removals of servers that leaders decided by a torn view: it showed the counter of requests
+    /// as an instance of the server had raised it, and not yet the instance.
+    torn_expiries: BTreeSet<(SessionId, ServerIp)>,
 }
 
 /// Number of runs of an item for the requests of one moment.
@@ -127,12 +132,39 @@ impl World {
         self.sessions.get(&session?).map(|session| &session.instance)
     }
 
+    /// Notes the servers that a node decides to remove, if it cannot know of an instance on them.
+    pub(crate) fn note_expiries(&mut self, index: usize, txn: &Txn) {
+        let (node, registry) = (&self.nodes[index], self.observer.view());
+        let view = node.coordinator.view();
+        let Some(session) = node.session else { return };
+        let knows_counter = view.resharding_requests() == registry.resharding_requests();
+        for op in txn.ops() {
+            let Op::Delete { path, .. } = op else { continue };
+            let Subject::Server(server) = self.paths.subject(path) else { continue };
+            let is_there = |view: &JobView| {
+                view.instances().any(|id| coordination::server_of(id).as_ref() == Some(&server))
+            };
+            if knows_counter && is_there(registry) && !is_there(view) {
+                self.tracked.torn_expiries.insert((session, server));
+            } else {
+                self.tracked.torn_expiries.remove(&(session, server));
+            }
+        }
+    }
+
     /// Checks the removal of a server. Operators may remove any.
+    ///
+    /// The counter of requests guards the removal. A leader with a torn view may know a counter and
+    /// not yet the instance that raised it, which then creates its server again.
     fn check_expiry(&mut self, writer: Option<SessionId>, server: &ServerIp) {
         if self.instance_of(writer).is_none() {
             return;
         }
         self.coverage.count("expired");
+        let key = writer.map(|session| (session, server.clone()));
+        if key.is_some_and(|key| self.tracked.torn_expiries.contains(&key)) {
+            return self.coverage.count("expired_by_torn_view");
+        }
         let found = promises::breach_of_expiry(self.observer.view(), server);
         self.report(found);
     }

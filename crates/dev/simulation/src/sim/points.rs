@@ -172,6 +172,7 @@ fn profile(like_zookeeper: bool) -> Profile {
         cancel_every: 0,
         backfill_every: 0,
         mixed_releases: false,
+        feature_change_every: 0,
     }
 }
 

@@ -176,9 +176,11 @@ pub(crate) const MIDNIGHT_ZONE: &str = "GMT+01:45";
 /// Returns the stored configuration for these settings, in a run of this profile.
 pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
     let config = JobConfig::new(job(), settings.items).with(|it| {
+        // Only claimed runs have ends that a fixed delay can follow.
+        let is_delayed = settings.after_s > 0 && settings.monitor;
         it.cron = Some(match settings.after_s {
-            0 => cron(settings.period),
-            delay => format!("@after {delay}s"),
+            delay if is_delayed => format!("@after {delay}s"),
+            _ => cron(settings.period),
         });
         it.time_zone = (profile.midnight_s > 0).then(|| MIDNIGHT_ZONE.to_owned());
         let excluded = Some(settings.excluded_days.clone()).filter(|days| !days.is_empty());
@@ -194,8 +196,8 @@ pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
         it.strategy = settings.strategy.clone();
         it.disabled = settings.disabled;
         it.reconcile_interval_minutes = settings.reconcile_minutes;
-        it.catch_up =
-            Some(CATCH_UP).filter(|_| settings.catch_up && settings.monitor && settings.misfire);
+        let catches_up = settings.catch_up && settings.monitor && settings.misfire;
+        it.catch_up = Some(CATCH_UP).filter(|_| catches_up && !is_delayed);
         it.static_sharding = settings.static_sharding;
         let limit = Some(settings.cluster_concurrency).filter(|limit| *limit > 0);
         it.cluster_concurrency = limit.filter(|_| settings.monitor);
@@ -241,8 +243,11 @@ pub(crate) fn group_limits(settings: &JobSettings) -> Option<(NodePath, String)>
 const CATCH_UP: CatchUp = CatchUp { window_seconds: 8, max: 4 };
 
 fn cron(period: u32) -> String {
-    format!("0/{period} * * * * ?")
+    if period == 60 { MINUTELY.to_owned() } else { format!("0/{period} * * * * ?") }
 }
+
+/// Cron expression of a fire at each minute, which has no form with a step of seconds.
+const MINUTELY: &str = "0 * * * * ?";
 
 /// Returns the text of an instant, in seconds since the beginning of runs without a midnight.
 fn instant(seconds: u32) -> String {
@@ -257,7 +262,11 @@ pub(crate) fn instant_ms(text: &str) -> i64 {
 
 /// Parses the period of a configuration, in milliseconds.
 pub(crate) fn period_ms(config: &JobConfig) -> Option<i64> {
-    let period = config.cron.as_deref()?.strip_prefix("0/")?.split(' ').next()?;
+    let cron = config.cron.as_deref()?;
+    if cron == MINUTELY {
+        return Some(60_000);
+    }
+    let period = cron.strip_prefix("0/")?.split(' ').next()?;
     period.parse::<i64>().ok().map(|seconds| seconds * 1_000)
 }
 

@@ -3,13 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use coordination::MIN_SERVER_TTL_SECONDS;
+
 use super::change::Change;
 use super::dice::{Dice, Stream};
 
 /// Version of the meaning of seeds: a seed gives the same run only under the same version.
 ///
 /// Parameters of requests, jitter, excluded days, simultaneous ends and progress were added later.
-/// They are drawn from [`Stream::Extras`], so older seeds without them keep their meaning.
+/// They are drawn from [`Stream::Extras`], so older seeds without them keep their meaning. Limits,
+/// overlaps and other features of the job are drawn by [`Profile::with_features`] alone.
 pub const PROFILE_VERSION: u32 = 1;
 
 /// Settings of a run.
@@ -55,6 +58,9 @@ pub struct Profile {
     /// process changes its release.
     #[serde(default)]
     pub mixed_releases: bool,
+    /// Average number of steps between two changes of the job's limits and overlaps; 0 is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub feature_change_every: u32,
 }
 
 /// Settings of the configuration that runs vary.
@@ -102,41 +108,36 @@ pub struct JobSettings {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub placement: String,
     /// Time after which servers without instances expire, in seconds; 0 is the default, which is
-    /// longer than any run. No seed draws another.
+    /// longer than any run.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub server_ttl_s: u32,
-    /// Fixed delay after the end of runs, instead of the period, in seconds; 0 is none. No seed
-    /// draws another.
+    /// Fixed delay after the end of runs, instead of the period, in seconds; 0 is none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub after_s: u32,
     /// Seconds from the beginning of a run without a midnight until the last fire; 0 is no end. No
     /// seed draws another.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub ends_s: u32,
-    /// Maximum number of runs at the same time; 0 is no limit. No seed draws one: a test does.
+    /// Maximum number of runs at the same time; 0 is no limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cluster_concurrency: u32,
-    /// Maximum number of runs that begin in a period; 0 is no limit. No seed draws one: a test
-    /// does.
+    /// Maximum number of runs that begin in a period; 0 is no limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub starts: u32,
-    /// Maximum number of runs of the job's group at the same time; 0 is no group. No seed draws
-    /// one: a test does.
+    /// Maximum number of runs of the job's group at the same time; 0 is no group.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub group: u32,
-    /// Maximum number of runs of the job's group that begin in a period; 0 is no limit. No seed
-    /// draws one: a test does.
+    /// Maximum number of runs of the job's group that begin in a period; 0 is no limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub group_starts: u32,
-    /// True if fires cancel the run that they meet. No seed draws it: a test does.
+    /// True if fires cancel the run that they meet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cancel_overlaps: bool,
-    /// Maximum number of fires that queue behind a run, unless fires cancel runs; 0 is no queue. No
-    /// seed draws one: a test does.
+    /// Maximum number of fires that queue behind a run, unless fires cancel runs; 0 is no queue.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub queue: u32,
     /// Maximum number of runs of an item at the same time, unless fires cancel runs or queue; 0 is
-    /// one. No seed draws another: a test does.
+    /// one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub parallel: u32,
 }
@@ -264,9 +265,82 @@ impl Profile {
             cancel_every: 0,
             backfill_every: 0,
             mixed_releases: false,
+            feature_change_every: 0,
         };
         profile.draw_extras(&mut Dice::at(seed, Stream::Extras, 0));
         profile
+    }
+
+    /// Draws the profile of a seed, and in addition a combination of the job's features: an overlap
+    /// policy or a fixed delay, limits of the job and of its group, start rates, cancellations, and
+    /// servers that expire.
+    #[must_use]
+    pub fn with_features(seed: u64) -> Self {
+        let mut profile = Self::draw(seed);
+        profile.draw_features(&mut Dice::at(seed, Stream::Features, 0));
+        profile
+    }
+
+    /// Draws the features. Each one occurs often enough that pairs of them are usual.
+    fn draw_features(&mut self, dice: &mut Dice) {
+        match dice.below(10) {
+            0 => self.expire_servers(),
+            1 => self.delay_fires(medium(dice.between(1, 3))),
+            2 => {}
+            _ => self.draw_overlap(dice),
+        }
+        let job = &mut self.job;
+        let mut one_of_three =
+            |most| if dice.one_in(3) { medium(dice.between(1, most)) } else { 0 };
+        (job.cluster_concurrency, job.starts) = (one_of_three(4), one_of_three(5));
+        (job.group, job.group_starts) = (one_of_three(4), one_of_three(5));
+        if job.has_limits() && !dice.one_in(8) {
+            job.monitor = true;
+        }
+        if dice.one_in(2) {
+            self.cancel_every = dice.pick(&[15, 40, 100]);
+        }
+        self.feature_change_every = dice.pick(&[0, 100, 300]);
+    }
+
+    /// Draws an overlap policy, and runs that fires meet.
+    fn draw_overlap(&mut self, dice: &mut Dice) {
+        let job = &mut self.job;
+        match dice.below(4) {
+            0 => job.cancel_overlaps = true,
+            1 => job.queue = dice.pick(&[1, 2, 3, 8]),
+            _ => job.parallel = dice.pick(&[2, 2, 3, 5]),
+        }
+        if !dice.one_in(8) {
+            (job.monitor, job.misfire, job.catch_up) = (true, true, false);
+        }
+        if !dice.one_in(3) {
+            (self.work.slow, self.work.slow_ms) = (60, dice.pick(&[1_500, 2_000, 3_000]));
+        }
+    }
+
+    /// Replaces the period by a fixed delay after the end of runs, in seconds.
+    fn delay_fires(&mut self, seconds: u32) {
+        let job = &mut self.job;
+        (job.after_s, job.monitor, job.catch_up) = (seconds, true, false);
+        (job.jitter_ms, job.excluded_days, self.midnight_s) = (0, String::new(), 0);
+    }
+
+    /// Lets servers without instances expire, in slow motion: all times are longer, so that the
+    /// shortest time to live is a short one. Servers whose process has crashed expire before it
+    /// starts again, or as it does.
+    pub fn expire_servers(&mut self) {
+        (self.job.server_ttl_s, self.job.period) = (MIN_SERVER_TTL_SECONDS, 60);
+        self.pace.quantum_ms *= SLOW_MOTION;
+        self.session_ms *= SLOW_MOTION;
+        let work = &mut self.work;
+        work.usual_ms = (work.usual_ms.0 * SLOW_MOTION, work.usual_ms.1 * SLOW_MOTION);
+        work.slow_ms *= SLOW_MOTION;
+    }
+
+    /// Returns the factor of the durations of acts.
+    pub(crate) fn slow_motion(&self) -> u32 {
+        if self.job.server_ttl_s > 0 { SLOW_MOTION } else { 1 }
     }
 
     /// Draws the newer settings. Parameters and simultaneous ends occur in a third of the seeds,
@@ -326,6 +400,19 @@ impl Profile {
         self.job.jitter_ms > 0 || self.midnight_s > 0
     }
 
+    /// Draws a change of the job's limits, or of the handling of overlaps. 0 lifts a limit.
+    pub(crate) fn draw_feature_change(dice: &mut Dice) -> Change {
+        let none_or = |dice: &mut Dice, most| medium(dice.between(0, most));
+        match dice.below(6) {
+            0 => Change::Limit(none_or(dice, 3)),
+            1 => Change::Rate(none_or(dice, 4)),
+            2 => Change::Group(none_or(dice, 3)),
+            3 => Change::CancelOverlaps(dice.one_in(3)),
+            4 => Change::Queue(dice.pick(&[0, 0, 1, 4])),
+            _ => Change::Parallel(dice.pick(&[0, 2, 3])),
+        }
+    }
+
     /// Returns true if operators change a setting of [`draw_odd_change`](Self::draw_odd_change).
     pub(crate) fn has_odd_changes(&self) -> bool {
         self.has_odd_times() || self.job.placed
@@ -357,6 +444,9 @@ impl Profile {
     }
 }
 
+/// Factor by which time passes faster while servers expire: a run then lasts for minutes.
+const SLOW_MOTION: u32 = 20;
+
 /// Draws the bound of the jitter. Some bounds exceed the time to the next fire.
 fn draw_jitter(dice: &mut Dice) -> u32 {
     dice.pick(&[1, 60, 400, 950, 1_700])
@@ -385,6 +475,11 @@ impl JobSettings {
     /// Removes the attributes and the rules, by which no instance might get an item.
     pub fn without_placement(&mut self) {
         (self.placed, self.placement) = (false, String::new());
+    }
+
+    /// Returns true if a limit of the job or of its group bounds its runs.
+    fn has_limits(&self) -> bool {
+        self.cluster_concurrency + self.starts + self.group > 0
     }
 
     fn draw(dice: &mut Dice) -> Self {
@@ -459,6 +554,45 @@ impl WorkSettings {
             hang: dice.pick(&[0, 0, 2]),
             together: false,
             progress: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_combine_each_pair_of_compatible_features() {
+        let of = |seed| {
+            let Profile { job, cancel_every, .. } = Profile::with_features(seed);
+            [
+                job.cancel_overlaps,
+                job.queue > 0,
+                job.parallel > 0,
+                job.after_s > 0,
+                job.server_ttl_s > 0,
+                job.cluster_concurrency > 0,
+                job.starts > 0,
+                job.group > 0,
+                cancel_every > 0,
+            ]
+        };
+        let drawn: Vec<_> = (0..400).map(of).collect();
+        // A job has one overlap policy, a fixed delay, or the long period of expiry.
+        let excludes = |a: usize, b: usize| a < 5 && b < 5;
+        for (a, b) in (0..9).flat_map(|a| (a + 1..9).map(move |b| (a, b))) {
+            let together = drawn.iter().filter(|seed| seed[a] && seed[b]).count();
+            assert_eq!(together == 0, excludes(a, b), "features {a} and {b}: {together} seeds");
+        }
+    }
+
+    #[test]
+    fn features_leave_the_older_settings_of_a_seed() {
+        for seed in 0..100 {
+            let (plain, with) = (Profile::draw(seed), Profile::with_features(seed));
+            assert_eq!((plain.nodes, plain.fault_mix), (with.nodes, with.fault_mix), "seed {seed}");
+            assert_eq!(plain.job.items, with.job.items, "seed {seed}");
         }
     }
 }

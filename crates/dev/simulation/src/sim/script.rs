@@ -53,6 +53,12 @@ impl Script {
         Self::with(seed, Profile::draw(seed))
     }
 
+    /// Draws the script of a seed whose job combines features, and whose operators change them.
+    #[must_use]
+    pub fn draw_with_features(seed: u64) -> Self {
+        Self::with(seed, Profile::with_features(seed))
+    }
+
     /// Draws the acts of a seed for a profile.
     #[must_use]
     pub fn with(seed: u64, profile: Profile) -> Self {
@@ -86,6 +92,11 @@ impl Script {
             let mut dice = Dice::at(seed, Stream::Extras, moment | BACKFILL_MOMENT);
             if dice.one_in(profile.backfills_every().into()) {
                 acts.push(Timed { step, act: backfill(&mut dice, &profile) });
+            }
+            let mut dice = Dice::at(seed, Stream::Features, moment);
+            if dice.one_in(profile.feature_change_every.into()) {
+                let change = Profile::draw_feature_change(&mut dice);
+                acts.push(Timed { step, act: Act::Configure { change } });
             }
         }
         Self { version: PROFILE_VERSION, seed, profile, acts }
@@ -189,7 +200,7 @@ pub const FAULTS: [(&str, Draw); 12] = [
     }),
     ("crash", |dice, profile| Act::Crash {
         who: who(dice, profile),
-        restart_ms: ms(dice, 0, 3_000),
+        restart_ms: ms(dice, 0, 3_000) * profile.slow_motion(),
     }),
     ("pause", |dice, profile| Act::Freeze { who: who(dice, profile), ms: span(dice, profile) }),
     ("registry_down", |dice, profile| Act::RegistryDown {

@@ -72,21 +72,27 @@ impl Duration {
     }
 }
 
-/// Runs `seeds` seeds from `first` on, on `threads` threads. It runs fewer seeds if the numbers
-/// end.
+/// Runs the scripts of `seeds` seeds from `first` on, on `threads` threads. It runs fewer seeds if
+/// the numbers end.
 ///
 /// # Panics
 /// If a worker thread panics, which is a fault of the harness: panics of the product are
 /// violations.
 #[must_use]
-pub fn run_seeds(first: u64, seeds: u64, threads: usize, judge: Judge) -> Totals {
+pub fn run_seeds(
+    first: u64,
+    seeds: u64,
+    threads: usize,
+    judge: Judge,
+    script: impl Fn(u64) -> Script + Sync,
+) -> Totals {
     let (next, all) = (AtomicU64::new(0), Mutex::new(Totals::default()));
     let work = || {
         let mut totals = Totals::default();
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(seed) = first.checked_add(place).filter(|_| place < seeds) else { break };
-            let report = run(&Script::draw(seed), judge, Keep::default());
+            let report = run(&script(seed), judge, Keep::default());
             totals.seeds += 1;
             totals.meaningful += u64::from(report.coverage.is_meaningful());
             totals.steps += report.steps;

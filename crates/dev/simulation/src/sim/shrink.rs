@@ -78,7 +78,7 @@ impl Shrinker {
     }
 
     fn simplify(&mut self) {
-        let rows: [fn(&mut Script); 31] = [
+        let rows: [fn(&mut Script); 32] = [
             |script| script.profile.nodes -= u8::from(script.profile.nodes > 1),
             |script| script.profile.job.items = 1,
             |script| script.profile.job.items = script.profile.job.items.div_ceil(2),
@@ -101,6 +101,7 @@ impl Shrinker {
             |script| script.profile.job.jitter_ms = 0,
             |script| script.profile.job.cluster_concurrency = 0,
             |script| script.profile.job.starts = 0,
+            |script| script.profile.job.after_s = 0,
             |script| script.profile.job.group = 0,
             |script| script.profile.job.group_starts = 0,
             |script| script.profile.job.cancel_overlaps = false,
