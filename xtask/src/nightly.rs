@@ -9,7 +9,11 @@ use crate::{Error, chaos, etcd, mutants, package, semver, sim, verify};
 /// Difference between the first seeds of two consecutive nights.
 const SEEDS_OF_A_NIGHT: u64 = 1_000_000;
 const PURE_SEEDS: u64 = 200_000;
+/// Number of seeds of the pure simulation whose jobs combine features.
+const FEATURE_SEEDS: u64 = 100_000;
 const SYSTEM_SEEDS: u64 = 1_000;
+/// Number of seeds of the system simulation whose jobs combine features.
+const SYSTEM_FEATURE_SEEDS: u64 = 500;
 /// Number of seeds of the console's pages.
 const PAGE_SEEDS: u64 = 500;
 const DAY: Duration = Duration::from_hours(24);
@@ -29,11 +33,13 @@ const PAGES: &str = "test -p job-console --all-features --test it -- --exact pag
 /// Runs all steps, even after failures. Fails if one of them failed.
 pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     let first = first_seed(arguments, SystemTime::now())?;
-    let [pure, system] = simulations(first)?;
+    let [pure, features, system, system_features] = simulations(first)?;
     println!("the same seeds again: cargo xtask nightly --first-seed {first}");
     let mut steps = Steps::begin();
     steps.attempt("pure simulation", || run(&mut cargo(&pure)));
+    steps.attempt("pure simulation of combined features", || run(&mut cargo(&features)));
     steps.attempt("system simulation", || run(&mut cargo(&system)));
+    steps.attempt("system simulation of combined features", || run(&mut cargo(&system_features)));
     steps.attempt("exhaustive model", || run(&mut cargo(MODEL)));
     steps.attempt("mutants", || mutants::hunt(&[]));
     for backend in Backend::ALL.map(Backend::name) {
@@ -74,11 +80,14 @@ fn surplus(word: &str) -> Error {
 }
 
 /// Returns the arguments of cargo for the seeds from `first` on, of the pure and the system
-/// simulation.
-fn simulations(first: u64) -> Result<[String; 2], Error> {
+/// simulation, each without and with combined features.
+fn simulations(first: u64) -> Result<[String; 4], Error> {
     let pure = sim::line(&format!("--seeds {PURE_SEEDS} --first-seed {first}"))?;
+    let features = sim::line(&format!("--features --seeds {FEATURE_SEEDS} --first-seed {first}"))?;
     let system = sim::line(&format!("--system --seeds {SYSTEM_SEEDS} --first-seed {first}"))?;
-    Ok([pure, system])
+    let of_system = format!("--system --features --seeds {SYSTEM_FEATURE_SEEDS}");
+    let system_features = sim::line(&format!("{of_system} --first-seed {first}"))?;
+    Ok([pure, features, system, system_features])
 }
 
 #[cfg(test)]
@@ -124,10 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn both_simulations_begin_with_the_same_seed_and_nights_do_not_overlap() {
-        let [pure, system] = simulations(5).unwrap();
+    fn all_simulations_begin_with_the_same_seed_and_nights_do_not_overlap() {
+        let [pure, features, system, system_features] = simulations(5).unwrap();
         assert!(pure.ends_with("--bin ejob-sim -- run --seeds 200000 --first-seed 5"), "{pure}");
+        let expected = "--bin ejob-sim -- run --seeds 100000 --first-seed 5 --features";
+        assert!(features.ends_with(expected), "{features}");
         assert!(system.ends_with("--example chaos -- 5 1000"), "{system}");
+        let expected = "--example chaos -- 5 500 --features";
+        assert!(system_features.ends_with(expected), "{system_features}");
         const { assert!(PURE_SEEDS <= SEEDS_OF_A_NIGHT && SYSTEM_SEEDS <= SEEDS_OF_A_NIGHT) };
         assert!(simulations(u64::MAX).is_err());
     }

@@ -13,6 +13,8 @@ const SYSTEM_SEEDS: u64 = 250;
 struct Request {
     /// Simulates whole schedulers instead of only their decisions.
     system: bool,
+    /// Draws a combination of the job's features, such as limits, for each seed.
+    features: bool,
     seeds: Option<u64>,
     first: u64,
     /// A single seed, whose run is shown in full.
@@ -44,12 +46,13 @@ impl Request {
         while let Some(option) = rest.next() {
             match option.as_str() {
                 "--system" => request.system = true,
+                "--features" => request.features = true,
                 "--seeds" => request.seeds = Some(number(option, rest.next())?),
                 "--first-seed" => request.first = number(option, rest.next())?,
                 "--replay" => request.replay = Some(number(option, rest.next())?),
                 other => {
                     let text = format!(
-                        "`sim` takes `--system`, `--seeds N`, `--first-seed S` and \
+                        "`sim` takes `--system`, `--features`, `--seeds N`, `--first-seed S` and \
                          `--replay SEED`, or `--scenario ID` alone, not `{other}`"
                     );
                     return Err(Error::Usage(text));
@@ -61,18 +64,19 @@ impl Request {
 
     /// Returns the arguments of cargo: the program that simulates, and its own.
     fn line(&self) -> Result<String, Error> {
-        let Self { system, seeds, first, replay } = *self;
+        let Self { system, features, seeds, first, replay } = *self;
         let seeds = seeds.unwrap_or(if system { SYSTEM_SEEDS } else { SEEDS });
         if first.checked_add(seeds).is_none() {
             let text =
                 format!("`--first-seed` is {first}: there are no {seeds} seeds from there on");
             return Err(Error::Usage(text));
         }
+        let option = if features { " --features" } else { "" };
         let words = match (system, replay) {
-            (false, None) => format!("run --seeds {seeds} --first-seed {first}"),
-            (false, Some(seed)) => format!("replay {seed}"),
-            (true, None) => format!("{first} {seeds}"),
-            (true, Some(seed)) => format!("--replay {seed}"),
+            (false, None) => format!("run --seeds {seeds} --first-seed {first}{option}"),
+            (false, Some(seed)) => format!("replay {seed}{option}"),
+            (true, None) => format!("{first} {seeds}{option}"),
+            (true, Some(seed)) => format!("--replay {seed}{option}"),
         };
         let program = if system { "--example chaos" } else { "--bin ejob-sim" };
         Ok(format!("run --profile sim --quiet -p simulation {program} -- {words}"))
@@ -96,6 +100,9 @@ mod tests {
             ("", "--bin ejob-sim -- run --seeds 2000 --first-seed 0"),
             ("--seeds 50 --first-seed 7", "--bin ejob-sim -- run --seeds 50 --first-seed 7"),
             ("--replay 26", "--bin ejob-sim -- replay 26"),
+            ("--features --seeds 50", "--bin ejob-sim -- run --seeds 50 --first-seed 0 --features"),
+            ("--features --replay 26", "--bin ejob-sim -- replay 26 --features"),
+            ("--system --features", "--example chaos -- 0 250 --features"),
             ("--system", "--example chaos -- 0 250"),
             ("--system --first-seed 7 --seeds 50", "--example chaos -- 7 50"),
             ("--seeds 50 --system", "--example chaos -- 0 50"),

@@ -31,8 +31,9 @@ const QUICK_START: &str = "run --example quickstart";
 /// Steps that run programs of the workspace, with their arguments.
 ///
 /// The build of an optimized simulation would take longer than it saves.
-const RUNS: [(&str, &str, &str); 4] = [
-    ("simulation", "ejob-sim", "run --seeds 2000"),
+const RUNS: [(&str, &str, &str); 5] = [
+    ("simulation", "ejob-sim", "run --seeds 1600"),
+    ("simulation of combined features", "ejob-sim", "run --seeds 400 --features"),
     ("crash points", "ejob-sim", "points"),
     (
         "sharding vectors",
