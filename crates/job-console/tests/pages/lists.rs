@@ -150,6 +150,14 @@ async fn runs_of_an_item_in_all_slots_are_listed() {
     let why = "2 runs of the item are unfinished, as many as overlap allows: 0 on 10.0.0.9@-@7";
     assert!(text.contains(why), "{text}");
     assert!(text.contains("jobs/slots/act/cancel?item=0"), "{text}");
+    let of_fire = text.split("jobs/slots/act/cancel?fire=").skip(1);
+    let fires: Vec<&str> = of_fire.filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(fires.len(), 2, "one for each run: {text}");
+    let cancel = format!("/n/orders/jobs/slots/act/cancel?fire={}", fires[1]);
+    let form = world.get(&cancel).await.text;
+    assert_eq!(faults(&form), [""; 0]);
+    assert!(form.contains("item 0.1") && !form.contains(">item 0<"), "{form}");
+    assert!(form.contains("· Fire 20"), "{form}");
     let text = world.get("/n/orders/running").await.text;
     assert_eq!(faults(&text), [""; 0]);
     assert!(text.contains("id=\"r-slots-0\"") && text.contains("id=\"r-slots-0.1\""), "{text}");
