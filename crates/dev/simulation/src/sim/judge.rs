@@ -6,9 +6,10 @@ use checker::{History, Options, check};
 use super::profile::Profile;
 use super::world::World;
 
-/// Returns the checker's options for a run of a profile. Steps are drawn at random, so during the chaos a message can take
-/// any time and bounds have no meaning. The state after healing is checked separately at the end of
-/// the run.
+/// Returns the checker's options for a run of a profile.
+///
+/// Steps are drawn at random, so during the chaos a message can take any time and bounds have no
+/// meaning. The state after healing is checked separately at the end of the run.
 fn options(profile: &Profile) -> Options {
     Options { scale: PATIENCE * f64::from(profile.slow_motion()), ..Options::default() }
 }
