@@ -170,6 +170,7 @@ async fn gaps_reports_and_later_runs_count_across_the_ends_of_the_period() {
     let backfill = Run { item: 0, fire: 90_001, source: RunSource::Backfill, token: 9 };
     a.claims_past_fire(90_001, backfill, 20_000);
     a.ends((90_001, 90_002), backfill, Outcome::Succeeded, "");
+    a.settles(90_003, backfill, Outcome::Succeeded);
     history.flush(DEADLINE).await.unwrap();
     let query = VerifyQuery::new(at(5_000), at(25_000));
     let now = played.now + Duration::from_secs(120);

@@ -205,6 +205,28 @@ async fn unreachable_history_is_named_on_each_page_that_shows_fires() {
     }
 }
 
+#[tokio::test]
+async fn run_of_a_backfill_is_shown_with_its_past_fire() {
+    let (world, job) = (World::with_jobs().await, JobName::new("report").unwrap());
+    let (at, item) = (Timestamp::now(), ShardingItem::new(0));
+    let fire = Timestamp::from_millisecond(at.as_millisecond()).unwrap();
+    let event = JobEvent::Claimed {
+        item,
+        fire: FireTime(at.as_millisecond()),
+        source: RunSource::Backfill,
+        token: FencingToken(9),
+        past_fire: Some(FireTime(1_709_208_000_000)),
+    };
+    let mut record = JobRecord::new(job, at, event);
+    record.instance = Some(InstanceId::new("10.0.0.1@-@7"));
+    world.history.subscriber().on_event(&record);
+    world.history.flush(DEADLINE).await.unwrap();
+    let page = world.get(&format!("/n/orders/jobs/report/runs?fire={fire}")).await.text;
+    assert_eq!(faults(&page), [""; 0]);
+    let shown = page.split("past fire ").nth(1).expect("the row has the past fire");
+    assert!(shown.starts_with("<time datetime=\"2024-02-29T12:00:00Z\""), "{shown}");
+}
+
 /// Records ended runs of an item of a job, now.
 fn end_runs(world: &World, (job, item): (&JobName, u32), outcome: Outcome, runs: i64) {
     let subscriber = world.history.subscriber();

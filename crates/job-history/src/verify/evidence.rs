@@ -1,5 +1,6 @@
 //! Records of a window of the period: a bounded part of it.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use coordination::RunSource;
@@ -291,10 +292,9 @@ impl Store {
         evidence: &mut Evidence,
     ) -> Result<(), Fault> {
         for item in evidence.items_to_explain(expected) {
-            if !evidence.owners_before.contains_key(&item) {
+            if let Entry::Vacant(unknown) = evidence.owners_before.entry(item) {
                 let query = window.query().until(time(window.from_ms));
-                let owner = self.owner(query, item, Order::LatestFirst).await?;
-                evidence.owners_before.insert(item, owner);
+                unknown.insert(self.owner(query, item, Order::LatestFirst).await?);
             }
         }
         for item in evidence.items_to_explain(expected) {

@@ -132,7 +132,7 @@ mod tests {
 
         let mut copier = AuditCopier::new(&history).await.unwrap();
         copy_led(&history, &operations, &follower, &mut copier).await;
-        assert_eq!(stored(&history).await, [[]; 2] as [[String; 0]; 2]);
+        assert_eq!(stored(&history).await, [[""; 0]; 2]);
         copy_led(&history, &operations, &leader, &mut copier).await;
         let [of_job, of_group] = stored(&history).await;
         assert!(of_job.iter().all(|who| who == "anna") && !of_job.is_empty(), "{of_job:?}");
