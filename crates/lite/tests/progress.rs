@@ -54,7 +54,7 @@ impl Delegate for Counting {
         if is_progress {
             let mut writes = self.writes.lock();
             writes.push("written".to_owned());
-            if self.fault == Fault::RepliesLost && writes.len() % 3 != 0 {
+            if self.fault == Fault::RepliesLost && !writes.len().is_multiple_of(3) {
                 return Err(reg_center::Error::Unavailable { call: "commit" });
             }
         }
