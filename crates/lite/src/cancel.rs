@@ -33,8 +33,8 @@ impl JobHandle {
     ///
     /// # Errors
     /// [`Error::CannotCancel`] if the job is not monitored, has no valid configuration, or has no
-    /// such item and no run of it, if `why` is blank, or if a record cannot be read or changes all the time;
-    /// [`Error::Registry`]; [`Error::Stopped`] if the job has ended.
+    /// such item and no run of it, if `why` is blank, or if a record cannot be read or changes all
+    /// the time; [`Error::Registry`]; [`Error::Stopped`] if the job has ended.
     ///
     /// # Cancel safety
     /// The requests are written even if the future is dropped.
@@ -84,8 +84,8 @@ impl JobHandle {
 
     /// Cancels the unfinished runs of all items for one fire, on any instance.
     ///
-    /// A scheduled fire has its scheduled fire time. A manual run has the time of its request, and a
-    /// run of a backfill its [`run_time`](crate::ShardingContext::run_time). A run that stands for
+    /// A scheduled fire has its scheduled fire time. A manual run has the time of its request, and
+    /// a run of a backfill its past fire or its [`run_time`](crate::ShardingContext::run_time). A run that stands for
     /// several fires is one of them. In all else it is [`cancel`](Self::cancel).
     ///
     /// # Errors
@@ -102,7 +102,8 @@ impl JobHandle {
     /// async fn all_or_nothing(handle: &JobHandle) -> lite::Result<()> {
     ///     let mut events = handle.events();
     ///     while let Some(record) = events.next().await {
-    ///         if let JobEvent::Settled { item, fire, outcome: Outcome::Failed, .. } = record.event {
+    ///         let JobEvent::Settled { item, fire, outcome, .. } = record.event else { continue };
+    ///         if outcome == Outcome::Failed {
     ///             handle.cancel_fire(fire, &format!("item {item} has failed")).await?;
     ///         }
     ///     }
@@ -204,8 +205,8 @@ impl Canceller {
         Ok(cancelled)
     }
 
-    /// Returns the keys of the slots that have a record. Those of an item outlast it when the number
-    /// of items is lowered.
+    /// Returns the keys of the slots that have a record. Those of an item outlast it when the
+    /// number of items is lowered.
     async fn recorded(&self) -> Result<BTreeSet<ShardingItem>> {
         let first = self.layout.ledger_path(ShardingItem::new(0));
         let Some(root) = first.parent() else { return Ok(BTreeSet::new()) };

@@ -145,8 +145,8 @@ impl SecretText {
     }
 
     /// Resolves the references and returns the resulting text, and the value of each reference in
-    /// it. A server that gets the text may repeat a value alone, so that the values are the texts to
-    /// mask in its answer.
+    /// it. A server that gets the text may repeat a value alone, so that the values are the texts
+    /// to mask in its answer.
     ///
     /// # Errors
     /// [`SecretError`] names the reference that cannot be resolved.

@@ -235,8 +235,8 @@ impl JobView {
         Some(begun.unwrap_or_else(|| ended.next(delay)))
     }
 
-    /// Returns true if the job has a fixed delay, and the item has begun or skipped a fire after the
-    /// last recorded end. It begins no other fire until the end of that one is recorded.
+    /// Returns true if the job has a fixed delay, and the item has begun or skipped a fire after
+    /// the last recorded end. It begins no other fire until the end of that one is recorded.
     pub(crate) fn awaits_end(&self, ledger: &Ledger) -> bool {
         let delay = self.config().and_then(|config| config.fixed_delay());
         let ended = delay.and_then(|_| self.once()?.value.ended);
