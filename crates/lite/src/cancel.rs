@@ -85,8 +85,9 @@ impl JobHandle {
     /// Cancels the unfinished runs of all items for one fire, on any instance.
     ///
     /// A scheduled fire has its scheduled fire time. A manual run has the time of its request, and
-    /// a run of a backfill its past fire or its [`run_time`](crate::ShardingContext::run_time). A run that stands for
-    /// several fires is one of them. In all else it is [`cancel`](Self::cancel).
+    /// a run of a backfill its past fire or its [`run_time`](crate::ShardingContext::run_time). A
+    /// run that stands for several fires is one of them. In all else it is
+    /// [`cancel`](Self::cancel).
     ///
     /// # Errors
     /// As [`cancel`](Self::cancel). [`Error::CannotCancel`], too, if an item notes the fire as a

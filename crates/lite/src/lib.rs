@@ -84,7 +84,8 @@ pub use seams::{
     Clock, Randomness, Spawn, SystemClock, SystemRandomness, Task, TokioClock, TokioSpawn,
 };
 pub use sharding::{
-    Assignment, InstanceId, ShardingItem, ShardingStrategy, StrategyInput, StrategyRegistry,
+    Assignment, InstanceAttributes, InstanceId, InvalidPlacement, ShardingItem, ShardingStrategy,
+    StrategyInput, StrategyRegistry,
 };
 pub use shutdown::{ItemEnding, ItemReport, ShutdownReport};
 pub use status::JobStatus;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lite::SchedulerBuilder;
-use sharding::{InstanceAttributes, InvalidPlacement};
+use lite::{InstanceAttributes, InvalidPlacement, SchedulerBuilder};
 
 use crate::Invalid;
 

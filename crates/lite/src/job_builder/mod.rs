@@ -24,7 +24,7 @@ use jiff::Timestamp;
 /// | [`job_parameter`](Self::job_parameter) | empty | parameter of all runs |
 /// | [`failover`](Self::failover) | off | other instances take over orphaned runs |
 /// | [`misfire`](Self::misfire) | on | fires that met the running item are run once afterwards |
-/// | [`overlap`](Self::overlap) | none | fires cancel the run that they meet, queue, or run beside it |
+/// | [`overlap`](Self::overlap) | none | fires cancel the run they meet, queue, or run beside it |
 /// | [`catch_up`](Self::catch_up) | none | missed fires are each run afterwards |
 /// | [`static_sharding`](Self::static_sharding) | off | items stay when instances join or leave |
 /// | [`monitor_execution`](Self::monitor_execution) | on | runs are claimed in the registry |
