@@ -10,6 +10,7 @@ use crate::{Error, browser, interop, lint, monitoring, servers, verify};
 /// checks with Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let mut steps = Steps::begin();
+    verify::run_some(&mut steps)?;
     let suite = match arguments {
         [] => None,
         [only] if only == "--interop" => {
@@ -25,10 +26,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
             return Err(Error::Usage(format!("`ci` takes `--interop`, not `{found}`")));
         }
     };
-    let scenarios = verify::start_some(&mut steps)?;
     lint::run_steps(&mut steps)?;
-    for background in scenarios.into_iter().chain(suite) {
-        steps.join(background)?;
+    if let Some(suite) = suite {
+        steps.join(suite)?;
     }
     // Not beside the suite with Java, which waits for fires.
     servers::test(&mut steps)?;

@@ -16,10 +16,10 @@ const PROGRAMS: &str = "--bin ejob-verify --bin ejob-worker";
 /// stopped, and the registry is down.
 const SOME: [&str; 6] = ["--scenario", "F01", "--scenario", "F05", "--scenario", "F17"];
 
-/// Starts some scenarios on each registry but ZooKeeper, on which `cargo xtask test` runs more.
+/// Runs some scenarios on each registry but ZooKeeper, on which `cargo xtask test` runs more.
 ///
-/// They mostly wait for fires and sessions.
-pub(crate) fn start_some(steps: &mut Steps) -> Result<Vec<Background>, Error> {
+/// Those of the registries run side by side, because they mostly wait for fires and sessions.
+pub(crate) fn run_some(steps: &mut Steps) -> Result<(), Error> {
     let programs = steps.step("build of scenarios", || Programs::build_as_tested(PROGRAMS))?;
     let backends = [Backend::Sqlite, Backend::Postgres, Backend::Etcd];
     let start = |backend: Backend| {
@@ -28,7 +28,8 @@ pub(crate) fn start_some(steps: &mut Steps) -> Result<Vec<Background>, Error> {
         scenarios.args(["--backend", backend.name()]).args(SOME).current_dir(workspace());
         Background::start(&format!("scenarios on {}", backend.name()), scenarios)
     };
-    steps.step("start of scenarios", || backends.into_iter().map(start).collect())
+    let started: Result<Vec<_>, _> = backends.into_iter().map(start).collect();
+    started?.into_iter().try_for_each(|scenarios| steps.join(scenarios))
 }
 
 /// Builds and runs the scenarios with the runner's own arguments.
