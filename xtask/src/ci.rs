@@ -9,23 +9,25 @@ use crate::{Error, browser, interop, lint, monitoring, servers, verify};
 /// PostgreSQL, MariaDB and etcd, with Prometheus, and in a browser. With `--interop` also runs the
 /// checks with Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
-    let mut steps = Steps::begin();
-    verify::run_some(&mut steps)?;
-    let suite = match arguments {
-        [] => None,
-        [only] if only == "--interop" => {
-            // The suite mostly waits for fires, and the lints run at a lower priority. Fires come
-            // each second under any load, so that a failing check is run again. The table at the
-            // end counts the tries.
-            let mut suite = interop::prepare(&mut steps)?;
-            suite.args(["--parts", "2", "--tries", "2"]);
-            Some(Background::start("checks with Java", suite)?)
-        }
+    let with_java = match arguments {
+        [] => false,
+        [only] if only == "--interop" => true,
         _ => {
             let found = arguments.join(" ");
             return Err(Error::Usage(format!("`ci` takes `--interop`, not `{found}`")));
         }
     };
+    let mut steps = Steps::begin();
+    verify::run_some(&mut steps)?;
+    let mut suite = None;
+    if with_java {
+        // The suite mostly waits for fires, and the lints run at a lower priority. Fires come each
+        // second under any load, so that a failing check is run again. The table at the end counts
+        // the tries.
+        let mut command = interop::prepare(&mut steps)?;
+        command.args(["--parts", "2", "--tries", "2"]);
+        suite = Some(Background::start("checks with Java", command)?);
+    }
     lint::run_steps(&mut steps)?;
     if let Some(suite) = suite {
         steps.join(suite)?;
