@@ -20,7 +20,7 @@ const JOBS: &str = r#"
 name = "count"
 sharding_total_count = 1
 cron = "0/2 * * * * ?"
-script = { shell = "true" }
+script = { shell = "echo it has begun" }
 "#;
 
 fn ejob(folder: &Path, words: &[&str]) -> Command {
@@ -68,7 +68,7 @@ fn write(folder: &Path, server: &Server) {
     std::fs::write(folder.join("jobs.toml"), JOBS).unwrap();
     let expectations = format!(
         "group_interval = \"1s\"\n[channels.own]\nkind = \"webhook\"\nurl = \"{}/hook\"\n\
-         [[expect]]\njob = \"count\"\nlate_after = \"4s\"\n",
+         [[expect]]\njob = \"count\"\nlate_after = \"8s\"\n",
         server.origin
     );
     std::fs::write(folder.join("watch.toml"), expectations).unwrap();
@@ -82,6 +82,8 @@ async fn killed_worker_is_reported_once_and_its_successor_resolves_it() {
     write(path, &server);
     let mut first = worker(path).await;
     let (watching, port) = watcher(path).await;
+    // An item without any run has no record, by which the watcher could judge it.
+    first.logged("it has begun").await;
     first.child.kill().await.unwrap();
     let violated = server.next().await.body;
     assert_eq!(violated["message"], 1, "{violated}");

@@ -45,7 +45,10 @@ fn item_is_late_after_its_deadline() {
             "outcome": "succeeded", "began": at(-600).as_millisecond(),
             "ended": at(200).as_millisecond(),
         });
-        let rows: [Row<'_>; 15] = [
+        let lost = job.clone().running(0, 2, 0, None).disabled(1).killed(1);
+        let of_lost =
+            "violated since 720: item 0 (owner 10.0.0.1@-@1, which is gone) has not begun";
+        let rows: [Row<'_>; 17] = [
             ("before the fire", job.clone(), -1, "ok"),
             ("after the fire", job.clone(), 0, "pending until 120"),
             ("before the deadline", job.clone(), 119, "pending until 120"),
@@ -55,6 +58,8 @@ fn item_is_late_after_its_deadline() {
             ("one item has begun", one_begun, 120, "violated since 120: item 1 (owner"),
             ("both have begun", began, 120, "ok"),
             ("the run goes on", job.clone().running(0, 2, 0, None).disabled(1), 5_000, "ok"),
+            ("the instance of the run is gone", lost.clone(), 719, "pending until 720"),
+            ("and does not come back", lost, 720, of_lost),
             ("paused", paused, 700, "suspended: all servers are paused, and no item starts"),
             ("disabled", job.clone().server(1, "DISABLED"), 700, "suspended: "),
             ("items disabled", job.clone().disabled(0).disabled(1), 700, "suspended: all items"),

@@ -74,6 +74,15 @@ impl JobSnapshot {
         slots_of(self.view(), item).filter(is_busy).map(|(slot, _)| slot).collect()
     }
 
+    /// Returns the number of runs of an item that go on: their holders live.
+    #[must_use]
+    pub fn live_runs(&self, item: ShardingItem) -> usize {
+        let is_live = |(slot, shown): &(Slot, &ItemView)| {
+            has_run(shown) && self.lost_holder(slot.key()).is_none()
+        };
+        slots_of(self.view(), item).filter(is_live).count()
+    }
+
     /// Returns true if a run of an item waits for a takeover.
     pub(crate) fn is_orphaned(&self, item: ShardingItem) -> bool {
         slots_of(self.view(), item).any(|(slot, _)| self.is_slot_orphaned(slot))

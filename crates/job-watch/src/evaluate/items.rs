@@ -256,12 +256,10 @@ impl<'a> Scene<'a> {
         if let Err(blind) = self.record(item) {
             return Verdict::Unknown(blind);
         }
-        // Later fires wait for the runs; `at_most` judges these.
-        let is_held = match self.config.slots() {
-            1 => self.job.is_running(item),
-            _ => self.job.has_all_runs(item),
-        };
-        if is_held {
+        // Later fires wait for runs that go on; `at_most` judges these. A lost run delays them only
+        // until it is taken over.
+        let limit = usize::try_from(self.config.slots()).unwrap_or(usize::MAX);
+        if self.job.live_runs(item) >= limit {
             return Verdict::Fine(None);
         }
         match self.owed(item, after) {
