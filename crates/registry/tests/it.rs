@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[cfg(feature = "zookeeper")]
-#[path = "../examples/custom_strategy/strategy.rs"]
+#[path = "../examples/registered_strategy/strategy.rs"]
 mod strategy;
 
 use std::path::PathBuf;

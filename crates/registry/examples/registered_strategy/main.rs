@@ -3,7 +3,7 @@
 //! `zk://127.0.0.1:2181/demo`; without it the registry is in memory.
 //!
 //! ```text
-//! cargo run --example custom_strategy
+//! cargo run --example registered_strategy
 //! ```
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
 
