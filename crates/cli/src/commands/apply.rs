@@ -71,13 +71,8 @@ impl ApplyArguments {
             plan.removals.iter().any(|removal| removal.job == job.job().as_str())
         };
         let store = if plan.removals.is_empty() { None } else { self.store.options()? };
-        let history = match store {
-            Some(options) => {
-                let jobs = present.jobs.iter().filter(is_removed);
-                Some(RemovalHistory::before_removal_of(jobs, options).await)
-            }
-            None => None,
-        };
+        let removed = present.jobs.iter().filter(is_removed);
+        let history = RemovalHistory::before_removal_of(removed, store).await;
         let what = format!("applying {}", self.folder.display());
         let report = Box::pin(waiting::shown(&what, operations.apply(&plan, &by))).await;
         let unread = unread(&plan);
@@ -86,10 +81,7 @@ impl ApplyArguments {
         let exit = if is_less { Exit::Partly } else { exit };
         let document = json!({ "plan": plan, "report": report });
         let page = Page::new(report::text(&report) + &unread, &document).ending(exit);
-        Ok(match history {
-            Some(history) => history.after(&report, page).await,
-            None => page,
-        })
+        Ok(history.after(&report, page).await)
     }
 }
 

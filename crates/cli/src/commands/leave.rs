@@ -64,20 +64,15 @@ impl RemoveArguments {
         let how = if self.force { Removal::EvenIfAlive } else { Removal::UnlessAlive };
         let history = self.store.options()?;
         let operations = cx.operations().await?;
-        let history = match history {
-            Some(options) => {
-                let job = operations.job(&self.job).await?;
-                Some(RemovalHistory::before_removal_of([&job], options).await)
-            }
+        let job = match &history {
+            Some(_) => Some(operations.job(&self.job).await?),
             None => None,
         };
+        let history = RemovalHistory::before_removal_of(&job, history).await;
         let removed = operations.remove_job(&self.job, confirm, how, &by);
         let report = Box::pin(waiting::shown(&format!("removing {}", self.job), removed)).await?;
         let page = report::page(&report);
-        Ok(match history {
-            Some(history) => history.after(&report, page).await,
-            None => page,
-        })
+        Ok(history.after(&report, page).await)
     }
 
     async fn preview(&self, cx: &Context<'_>) -> Result<Page, Fault> {

@@ -11,8 +11,8 @@ use crate::output::{Page, line};
 /// Time in which a history must store the records of removals.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A history that takes the audit records of removals.
-pub(super) struct RemovalHistory(Result<History, Error>);
+/// The history that takes the audit records of removals; `None` without one.
+pub(super) struct RemovalHistory(Option<Result<History, Error>>);
 
 impl RemovalHistory {
     /// Opens a history, and gives it the last changes of the jobs that will be removed: their
@@ -21,8 +21,9 @@ impl RemovalHistory {
     /// A history that does not answer prevents no removal.
     pub(super) async fn before_removal_of(
         jobs: impl IntoIterator<Item = &JobSnapshot>,
-        options: HistoryOptions,
+        options: Option<HistoryOptions>,
     ) -> Self {
+        let Some(options) = options else { return Self(None) };
         let opened = History::open(options).await;
         if let Ok(history) = &opened {
             for job in jobs {
@@ -36,7 +37,7 @@ impl RemovalHistory {
                 tracing::debug!(%error, "the history has not stored the changes of the jobs");
             }
         }
-        Self(opened)
+        Self(Some(opened))
     }
 
     /// Stores the removals of a report. The page gets a remark if the history does not have them.
@@ -50,7 +51,8 @@ impl RemovalHistory {
     }
 
     async fn store(self, report: &Report) -> Result<(), Error> {
-        let history = self.0?;
+        let Some(opened) = self.0 else { return Ok(()) };
+        let history = opened?;
         for recorded in report.records.iter().filter(|recorded| recorded.is_removal_of_job()) {
             if let Ok(job) = JobName::new(&recorded.job) {
                 history.record_audit(&AuditSubject::Job(job), &recorded.record).await;
