@@ -76,10 +76,7 @@ impl JobHandle {
         items: Option<&BTreeSet<ShardingItem>>,
         why: &str,
     ) -> Result<BTreeSet<ShardingItem>> {
-        let canceller = self.canceller(&self.status().await?, why)?;
-        let (seams, items) = (self.seams().clone(), items.cloned());
-        let written = seams.detach(async move { canceller.cancel_all(items).await });
-        written.await.map_err(|_| Error::Stopped { job: self.name().clone() })?
+        self.cancel_runs(items.cloned(), None, why).await
     }
 
     /// Cancels the unfinished runs of all items for one fire, on any instance.
@@ -112,15 +109,28 @@ impl JobHandle {
     /// }
     /// ```
     pub async fn cancel_fire(&self, fire: FireTime, why: &str) -> Result<BTreeSet<ShardingItem>> {
-        let canceller = self.canceller(&self.status().await?, why)?;
-        let (seams, canceller) =
-            (self.seams().clone(), Canceller { fire: Some(fire), ..canceller });
-        let written = seams.detach(async move { canceller.cancel_all(None).await });
+        self.cancel_runs(None, Some(fire), why).await
+    }
+
+    /// Cancels the runs of these items, or of all, for one fire or for any.
+    async fn cancel_runs(
+        &self,
+        items: Option<BTreeSet<ShardingItem>>,
+        fire: Option<FireTime>,
+        why: &str,
+    ) -> Result<BTreeSet<ShardingItem>> {
+        let canceller = self.canceller(&self.status().await?, fire, why)?;
+        let written = self.seams().detach(async move { canceller.cancel_all(items).await });
         written.await.map_err(|_| Error::Stopped { job: self.name().clone() })?
     }
 
     /// Checks the request except for its items.
-    fn canceller(&self, status: &JobStatus, why: &str) -> Result<Canceller> {
+    fn canceller(
+        &self,
+        status: &JobStatus,
+        fire: Option<FireTime>,
+        why: &str,
+    ) -> Result<Canceller> {
         let job = self.name().clone();
         let refused = |reason: String| Error::CannotCancel { job: job.clone(), reason };
         let config = monitored(status).map_err(|reason| refused(reason.to_owned()))?;
@@ -131,7 +141,7 @@ impl JobHandle {
         }
         let layout = Layout::new(&job).speaking(config.java.dialect());
         let (total, why) = (config.sharding_total_count, why.to_owned());
-        Ok(Canceller { job, seams: self.seams().clone(), layout, total, by, why, fire: None })
+        Ok(Canceller { job, seams: self.seams().clone(), layout, total, by, why, fire })
     }
 }
 
@@ -180,16 +190,16 @@ impl Canceller {
         // This client may still be behind the claims of other instances.
         let synced = self.seams.registry.sync().await;
         synced.map_err(|source| self.failed("cancelling runs".to_owned(), source))?;
-        let recorded = self.recorded().await?;
-        let beyond = named.iter().flatten().filter(|item| item.index() >= self.total);
-        for item in beyond {
-            if !self.runs(*item, &recorded).await? {
+        for item in named.iter().flatten().filter(|item| item.index() >= self.total) {
+            if !self.runs(*item).await? {
                 let last = self.total.saturating_sub(1);
                 return Err(self.refused(format!("it has no item {item}; valid are 0 to {last}")));
             }
         }
-        let items =
-            named.unwrap_or_else(|| recorded.iter().map(|key| Slot::of(*key).item).collect());
+        let items = match named {
+            Some(named) => named,
+            None => self.recorded().await?,
+        };
         if let Some(fire) = self.fire {
             self.check_not_noted(&items, fire).await?;
         }
@@ -206,8 +216,7 @@ impl Canceller {
         Ok(cancelled)
     }
 
-    /// Returns the keys of the slots that have a record. Those of an item outlast it when the
-    /// number of items is lowered.
+    /// Returns the items that have a record. Records stay when the number of items is lowered.
     async fn recorded(&self) -> Result<BTreeSet<ShardingItem>> {
         let first = self.layout.ledger_path(ShardingItem::new(0));
         let Some(root) = first.parent() else { return Ok(BTreeSet::new()) };
@@ -215,18 +224,25 @@ impl Canceller {
         let names = names.map_err(|source| self.failed("listing the runs".to_owned(), source))?;
         let path = |name: &String| root.join(name).ok();
         let kinds = names.iter().flatten().filter_map(path).filter_map(|it| self.layout.parse(&it));
-        let keys = kinds
-            .filter_map(|kind| if let NodeKind::Ledger(key) = kind { Some(key) } else { None });
-        Ok(keys.collect())
+        let items = kinds.filter_map(|kind| {
+            if let NodeKind::Ledger(key) = kind { Some(Slot::of(key).item) } else { None }
+        });
+        Ok(items.collect())
     }
 
     /// Returns true if a slot of the item has an unfinished run.
-    async fn runs(&self, item: ShardingItem, recorded: &BTreeSet<ShardingItem>) -> Result<bool> {
-        for key in recorded.iter().filter(|key| Slot::of(**key).item == item) {
-            let read = self.read(Slot::of(*key), &self.layout.ledger_path(*key)).await?;
-            if read.is_some_and(|(ledger, _)| ledger.is_busy()) {
-                return Ok(true);
+    async fn runs(&self, item: ShardingItem) -> Result<bool> {
+        let (mut number, mut further_slots) = (0, 0);
+        while number <= further_slots {
+            let slot = Slot { item, number };
+            let read = self.read(slot, &self.layout.ledger_path(slot.key())).await?;
+            if let Some((ledger, _)) = read {
+                if ledger.is_busy() {
+                    return Ok(true);
+                }
+                further_slots = further_slots.max(ledger.further_slots);
             }
+            number += 1;
         }
         Ok(false)
     }
