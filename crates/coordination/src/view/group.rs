@@ -262,8 +262,8 @@ impl JobView {
         now_ms: i64,
     ) -> StartLog {
         let horizon_ms = self.max_time_diff().horizon_ms(now_ms);
-        let log = group.starts().cloned().unwrap_or_default();
-        log.with(count, rate, now_ms, horizon_ms)
+        let none = StartLog::default();
+        group.starts().unwrap_or(&none).with(count, rate, now_ms, horizon_ms)
     }
 
     /// Returns the node of a group, if the view shows this group.

@@ -25,8 +25,9 @@ impl JobView {
     /// Returns the record of the last starts after `count` more at `now_ms`.
     pub(crate) fn starts_with(&self, count: u32, rate: StartRate, now_ms: i64) -> StartLog {
         let horizon_ms = self.max_time_diff().horizon_ms(now_ms);
-        let log = self.starts.as_ref().map(|starts| starts.value.clone());
-        log.unwrap_or_default().with(count, rate, now_ms, horizon_ms)
+        let none = StartLog::default();
+        let log = self.starts.as_ref().map_or(&none, |starts| &starts.value);
+        log.with(count, rate, now_ms, horizon_ms)
     }
 
     /// Returns the version of the record of the last starts.
