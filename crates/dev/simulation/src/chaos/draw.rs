@@ -88,7 +88,6 @@ fn extras(rng: &mut Rng, job: JobPlan) -> JobPlan {
 /// Draws the features of a job, as far as they may be combined.
 fn features(rng: &mut Rng, mut job: JobPlan) -> JobPlan {
     let one_of = |rng: &mut Rng, texts: &[&str]| texts[rng.usize(0..texts.len())].to_owned();
-    job.monitor = true;
     if chance(rng, 60) {
         job.schedule = one_of(rng, &SCHEDULES);
     }
@@ -104,6 +103,8 @@ fn features(rng: &mut Rng, mut job: JobPlan) -> JobPlan {
     if chance(rng, 30) {
         job.start_rate = one_of(rng, &START_RATES);
     }
+    // All of them need claimed runs. A plan without any is that of the seed without features.
+    job.monitor |= job.has_features();
     job
 }
 
