@@ -158,19 +158,15 @@ struct FlowRun<'a> {
 impl FlowRun<'_> {
     /// Changes the numbers and reports them.
     fn count(&self, change: impl FnOnce(&mut Counts)) {
-        let (before, after) = {
+        let Counts { n_fetches, n_fetched, n_processed, n_failed } = {
             let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-            let before = *counts;
             change(&mut counts);
-            (before, *counts)
+            *counts
         };
-        let Counts { n_fetches, n_fetched, n_processed, n_failed } = after;
         let message = format!("{n_fetched} fetched in {n_fetches} fetches, {n_failed} failed");
         let total = (!self.streams).then_some(n_fetched);
         // Without monitoring the registry cannot distinguish the runs, and has no progress.
         let _ = self.context.progress(n_processed, total, &message);
-        let (succeeded, failed) = (n_processed - before.n_processed, n_failed - before.n_failed);
-        let _ = self.context.count_processed(succeeded, failed);
     }
 }
 
@@ -274,10 +270,12 @@ impl<F: Dataflow> DataflowJob<F> {
     ) -> Result<(), JobError> {
         let n_records = batch.len() as u64;
         let result = self.flow.process(run.context, batch).await;
-        run.count(|counts| match &result {
-            Ok(()) => counts.n_processed += n_records,
-            Err(_) => counts.n_failed += n_records,
+        let (succeeded, failed) = if result.is_ok() { (n_records, 0) } else { (0, n_records) };
+        run.count(|counts| {
+            counts.n_processed += succeeded;
+            counts.n_failed += failed;
         });
+        let _ = run.context.count_processed(succeeded, failed);
         result
     }
 }
