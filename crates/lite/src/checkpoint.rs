@@ -115,12 +115,7 @@ impl Checkpoint {
         if self.node.run.token == FencingToken::UNFENCED {
             return Err(CheckpointError::Unmonitored);
         }
-        let written = self.node.write(Bytes::from(data.into()));
-        let lost = |_| CheckpointError::Record {
-            item: self.node.run.slot.item,
-            reason: "the runtime is shutting down".to_owned(),
-        };
-        written.await.map_err(lost)?
+        self.node.write(Bytes::from(data.into())).await
     }
 
     /// Removes the checkpoint: the next run loads `None`.

@@ -48,8 +48,9 @@ impl Reports {
     /// processed that many records.
     fn record(self, token: FencingToken, earlier: ProcessingCounts) -> ProgressRecord {
         let Self { at_ms, progress, counts } = self;
-        let counted = || Progress::new(counts.succeeded, None, "").ok();
-        let progress = progress.or_else(counted).expect("a number without a total is valid");
+        let counted = || Progress::new(counts.succeeded, None, "");
+        let progress =
+            progress.map_or_else(counted, Ok).expect("a number without a total is valid");
         ProgressRecord::new(token, at_ms, progress).counting(earlier.plus(counts))
     }
 }
@@ -120,12 +121,16 @@ impl ProgressWriter {
     async fn earlier_counts(&self) -> Result<ProcessingCounts, CheckpointError> {
         // This client may still be behind the last write of another instance.
         self.node.sync().await?;
-        let Some(stored) = self.node.read().await? else { return Ok(ProcessingCounts::default()) };
-        match decode_progress(&stored.data) {
-            Ok(record) => Ok(record.counts),
+        let stored = self.node.read().await?;
+        match stored.map(|node| decode_progress(&node.data)).transpose() {
+            Ok(record) => Ok(record.map(|record| record.counts).unwrap_or_default()),
+            Err(error) if error.is_newer() => {
+                let item = self.node.run.slot.item;
+                Err(CheckpointError::Record { item, reason: format!("its progress: {error}") })
+            }
             Err(error) => {
-                let path = self.node.node.to_string();
-                tracing::warn!(path, %error, "processing counts begin at 0: the stored ones are invalid");
+                let path = &self.node.node;
+                tracing::warn!(%path, %error, "the stored processing counts are invalid; they begin at 0");
                 Ok(ProcessingCounts::default())
             }
         }
@@ -142,8 +147,7 @@ impl ProgressWriter {
             None => *earlier.insert(self.earlier_counts().await?),
         };
         let record = reports.record(self.node.run.token, before);
-        // The runtime is shutting down if the task has no result.
-        self.node.write(encode_progress(&record).into()).await.unwrap_or(Ok(()))
+        self.node.write(encode_progress(&record).into()).await
     }
 
     async fn write_all(mut self, ended: &CancellationToken) {
@@ -154,14 +158,11 @@ impl ProgressWriter {
             clock.sleep_until(clock.monotonic().saturating_add(LAST_WRITE)).await;
         });
         loop {
-            let is_reported = select! {
+            select! {
                 biased;
                 () = abandon.cancelled() => return,
-                changed = self.reports.changed() => changed.is_ok(),
-                () = ended.cancelled() => false,
-            };
-            if !is_reported {
-                return;
+                changed = self.reports.changed() => if changed.is_err() { return },
+                () = ended.cancelled() => return,
             }
             let reports = self.reports.borrow_and_update().clone();
             let next = clock.monotonic().saturating_add(INTERVAL);

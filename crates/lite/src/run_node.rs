@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coordination::{Layout, RunWriteError, RunWriter};
 use reg_center::{Node, NodePath, TxnOutcome};
-use tokio::sync::oneshot;
 
 use crate::CheckpointError;
 use crate::seams::Seams;
@@ -41,11 +40,13 @@ impl RunNode {
     }
 
     /// Writes the node in a task of its own, so that a caller that stops waiting does not stop it.
-    pub(crate) fn write(
-        self: &Arc<Self>,
-        data: Bytes,
-    ) -> oneshot::Receiver<Result<(), CheckpointError>> {
-        self.seams.detach(Arc::clone(self).write_to_end(data))
+    pub(crate) async fn write(self: &Arc<Self>, data: Bytes) -> Result<(), CheckpointError> {
+        let written = self.seams.detach(Arc::clone(self).write_to_end(data));
+        let lost = |_| CheckpointError::Record {
+            item: self.run.slot.item,
+            reason: "the runtime is shutting down".to_owned(),
+        };
+        written.await.map_err(lost)?
     }
 
     async fn write_to_end(self: Arc<Self>, data: Bytes) -> Result<(), CheckpointError> {

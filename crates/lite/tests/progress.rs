@@ -11,7 +11,7 @@ use lite::{
     Clock as _, JobBuilder, JobConfig, Outcome, ProgressError, Scheduler, ShardingContext, job_fn,
 };
 use parking_lot::Mutex;
-use reg_center::{Delegate, MemoryCenter, RegistryCenter, Result, Txn, TxnOutcome};
+use reg_center::{Delegate, Lifetime, MemoryCenter, RegistryCenter, Result, Txn, TxnOutcome};
 use tokio::sync::mpsc;
 
 use support::{Cluster, within};
@@ -262,6 +262,26 @@ async fn a_write_without_a_reply_counts_once() {
         assert!(center.writes.lock().len() > 3, "no reply was lost");
         within("the shutdown", scheduler.shutdown(Duration::ZERO)).await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_of_a_later_version_is_not_overwritten() {
+    let cluster = Cluster::new();
+    let (center, scheduler) = counting(&cluster, Fault::None);
+    let later = r#"{"v":99,"totals":[7]}"#;
+    let path = support::path("job", &["coordination", "progress", "0"]);
+    cluster
+        .registry
+        .connect()
+        .commit(Txn::new().create(path, later, Lifetime::Persistent))
+        .await
+        .unwrap();
+    run_to_end(&scheduler, |context| {
+        Box::pin(async move { context.count_processed(1, 0).unwrap() })
+    })
+    .await;
+    assert_eq!(cluster.stored("job", &["coordination", "progress", "0"]).unwrap(), later);
+    assert_eq!(*center.writes.lock(), Vec::<String>::new());
 }
 
 #[tokio::test(start_paused = true)]
