@@ -145,6 +145,13 @@ pub(crate) struct Gap {
     pub(crate) until: i64,
 }
 
+/// Numbers of runs that succeeded and that failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) succeeded: u64,
+    pub(crate) failed: u64,
+}
+
 /// Maximum number of gaps in a record.
 const MAX_GAPS: usize = 4;
 
@@ -168,6 +175,9 @@ pub(crate) struct Ledger {
     pub(crate) disabled: bool,
     /// Number of the last further slot of the item that has a record.
     pub(crate) slots: u32,
+    /// Numbers of all runs that succeeded and that failed; `None` in a record of version 0, whose
+    /// writers do not keep them.
+    pub(crate) runs: Option<Counts>,
     gaps: [Option<Gap>; MAX_GAPS],
 }
 
@@ -184,7 +194,7 @@ impl Ledger {
 
     /// Returns true if the record has no field that only records of items have.
     pub(crate) fn has_run_alone(&self) -> bool {
-        let Self { state, run, token, config, last, cancel, outcome, .. } = *self;
+        let Self { state, run, token, config, last, cancel, outcome, runs, .. } = *self;
         let alone = Self {
             state,
             run,
@@ -193,6 +203,7 @@ impl Ledger {
             last,
             cancel,
             outcome,
+            runs,
             previous: None,
             misfire: None,
             queued: None,
@@ -207,8 +218,8 @@ impl Ledger {
 
     /// Returns the record of an item with the run of one of its further slots.
     pub(crate) fn with_run_of(&self, slot: &Self) -> Self {
-        let Self { state, run, token, config, cancel, outcome, .. } = *slot;
-        Self { state, run, token, config, cancel, outcome, ..*self }
+        let Self { state, run, token, config, cancel, outcome, runs, .. } = *slot;
+        Self { state, run, token, config, cancel, outcome, runs, ..*self }
     }
 
     /// Returns the record with the fires of another one.
@@ -225,6 +236,8 @@ impl Ledger {
 
 #[derive(Deserialize)]
 struct LedgerDoc {
+    #[serde(rename = "v", default)]
+    version: u32,
     state: State,
     holder: Option<String>,
     fire: Option<i64>,
@@ -248,6 +261,10 @@ struct LedgerDoc {
     #[serde(default)]
     disabled: bool,
     slots: Option<u32>,
+    #[serde(default)]
+    succeeded: u64,
+    #[serde(default)]
+    failed: u64,
     #[serde(default)]
     gaps: Vec<Gap>,
 }
@@ -382,6 +399,7 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
         outcome: doc.outcome,
         disabled: doc.disabled,
         slots,
+        runs: (doc.version > 0).then_some(Counts { succeeded: doc.succeeded, failed: doc.failed }),
         gaps,
     })
 }

@@ -59,7 +59,7 @@ const TABLE: [(Property, &str, &str); 34] = [
     (Property::S4, "S4", "an assignment is complete at every revision"),
     (Property::S5, "S5", "no owner changes while the item runs or waits for a takeover"),
     (Property::S6, "S6", "no failover while the session of the holder lives"),
-    (Property::S7, "S7", "only the holder completes a run"),
+    (Property::S7, "S7", "only the holder completes a run, and it is counted once"),
     (Property::S8, "S8", "only the leader of the present term writes as leader"),
     (Property::S9, "S9", "no request for resharding is lost"),
     (Property::S10, "S10", "a disabled or paused item or server starts nothing"),

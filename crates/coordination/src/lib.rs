@@ -54,10 +54,10 @@ pub use protocol::ledger::{
 };
 pub use protocol::now::{LONGEST_SLEEP, Now};
 pub use protocol::once::{EndedFire, OnceCall, OnceStage};
+pub use protocol::outcome_counts::OutcomeCounts;
 pub use protocol::overlap::{MAX_QUEUED_FIRES, Overlap};
 pub use protocol::progress::{
-    InvalidProgress, MAX_PROGRESS_MESSAGE_BYTES, ProcessingCounts, Progress, ProgressRecord,
-    RunWriter,
+    InvalidProgress, MAX_PROGRESS_MESSAGE_BYTES, Progress, ProgressRecord, RunWriter,
 };
 pub use protocol::request_parameter::{
     InvalidParameter, MAX_REQUEST_BYTES, MAX_REQUEST_PARAMETER_BYTES, RequestParameter,

@@ -80,6 +80,8 @@ fn fires_run_beside_unfinished_runs_up_to_the_limit() {
     end_run_of_slot(&mut cluster, 2);
     let later = next_fire(&mut cluster);
     assert_eq!(begun(&cluster).last(), Some(&(0, later, RunSource::Normal)));
+    let succeeded = [0, 1, 2].map(|number| record(&cluster, number).runs.succeeded);
+    assert_eq!(succeeded, [1, 1, 1], "each slot counts its runs");
     let is_missed = |event: &JobEvent| matches!(event, JobEvent::Missed { .. });
     assert!(!cluster.events(0).iter().any(is_missed), "{}", cluster.trace());
 }

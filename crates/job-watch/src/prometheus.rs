@@ -143,6 +143,14 @@ fn of_jobs(text: &mut Text, jobs: &[&JobBrief], facts: &NamespaceFacts<'_>) {
         text.sample("ejob_namespace_instances", &[("job", &job.job_name)], job.instance_count);
     }
     items(text, jobs, facts.assessments);
+    let name = "ejob_namespace_runs_total";
+    text.family(name, "counter", "Number of runs of a job with an outcome, by its records.");
+    for job in jobs {
+        let Some(runs) = job.runs else { continue };
+        for (outcome, n) in [("succeeded", runs.succeeded), ("failed", runs.failed)] {
+            text.sample(name, &[("job", &job.job_name), ("outcome", outcome)], n);
+        }
+    }
     let name = "ejob_namespace_last_success_timestamp_seconds";
     let help =
         "Last known success of the item of a job that has not succeeded for the longest time.";

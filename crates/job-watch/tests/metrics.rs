@@ -55,6 +55,8 @@ fn namespace_is_shown_as_metrics() {
         "ejob_namespace_jobs{state=\"NO_INSTANCE\"} 1",
         "ejob_namespace_instances{job=\"java\"} 0",
         "ejob_namespace_instances{job=\"report\"} 1",
+        "ejob_namespace_runs_total{job=\"report\",outcome=\"succeeded\"} 0",
+        "ejob_namespace_runs_total{job=\"report\",outcome=\"failed\"} 1",
         "ejob_namespace_items{job=\"report\",state=\"failing\"} 1",
         "ejob_namespace_items{job=\"report\",state=\"late\"} 1",
         "ejob_namespace_items{job=\"report\",state=\"running\"} 1",
@@ -76,6 +78,7 @@ fn namespace_is_shown_as_metrics() {
     for line in expected {
         assert!(text.lines().any(|found| found == line), "{line} is missing:\n{text}");
     }
+    assert!(!text.contains("ejob_namespace_runs_total{job=\"java\""), "not counted:\n{text}");
     let unknown = "ejob_namespace_items{job=\"java\",state=\"late\"}";
     assert!(!text.contains(unknown), "lateness is unknown:\n{text}");
     let names: Vec<&str> = text.lines().filter(|line| line.starts_with("# TYPE")).collect();

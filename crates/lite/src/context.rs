@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coordination::{
-    FencingToken, FireRange, FireTime, JobConfig, JobName, Layout, NodeKind, ProcessingCounts,
+    FencingToken, FireRange, FireTime, JobConfig, JobName, Layout, NodeKind, OutcomeCounts,
     Progress, RequestParameter, RunSource, RunWriter, StartItem, push_java_json, task_id,
 };
 use jiff::Timestamp;
@@ -287,7 +287,7 @@ impl ShardingContext {
     /// }
     /// ```
     pub fn count_processed(&self, succeeded: u64, failed: u64) -> Result<(), ProgressError> {
-        let added = ProcessingCounts { succeeded, failed };
+        let added = OutcomeCounts { succeeded, failed };
         progress::count(&self.run.reports, self.token(), self.wall_ms(), added)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
-    FencingToken, InvalidProgress, ProcessingCounts, Progress, ProgressRecord, decode_progress,
+    FencingToken, InvalidProgress, OutcomeCounts, Progress, ProgressRecord, decode_progress,
     encode_progress,
 };
 use tokio::select;
@@ -40,13 +40,13 @@ pub(crate) struct Reports {
     at_ms: i64,
     progress: Option<Progress>,
     /// Numbers of records that this run has processed.
-    counts: ProcessingCounts,
+    counts: OutcomeCounts,
 }
 
 impl Reports {
     /// Returns the record to write, after runs with these counts. A run that only counts has
     /// processed that many records.
-    fn record(self, token: FencingToken, earlier: ProcessingCounts) -> ProgressRecord {
+    fn record(self, token: FencingToken, earlier: OutcomeCounts) -> ProgressRecord {
         let Self { at_ms, progress, counts } = self;
         let counted = || Progress::new(counts.succeeded, None, "");
         let progress =
@@ -73,7 +73,7 @@ pub(crate) fn count(
     last: &LastReports,
     token: FencingToken,
     at_ms: i64,
-    added: ProcessingCounts,
+    added: OutcomeCounts,
 ) -> Result<(), ProgressError> {
     change(last, token, at_ms, |reports| reports.counts = reports.counts.plus(added))
 }
@@ -118,7 +118,7 @@ impl ProgressWriter {
 
     /// Returns the counts of the runs before this one. None of them writes any more, because this
     /// run holds the item.
-    async fn earlier_counts(&self) -> Result<ProcessingCounts, CheckpointError> {
+    async fn earlier_counts(&self) -> Result<OutcomeCounts, CheckpointError> {
         // This client may still be behind the last write of another instance.
         self.node.sync().await?;
         let stored = self.node.read().await?;
@@ -131,7 +131,7 @@ impl ProgressWriter {
             Err(error) => {
                 let path = &self.node.node;
                 tracing::warn!(%path, %error, "the stored processing counts are invalid; they begin at 0");
-                Ok(ProcessingCounts::default())
+                Ok(OutcomeCounts::default())
             }
         }
     }
@@ -140,7 +140,7 @@ impl ProgressWriter {
     async fn write(
         &self,
         reports: Reports,
-        earlier: &mut Option<ProcessingCounts>,
+        earlier: &mut Option<OutcomeCounts>,
     ) -> Result<(), CheckpointError> {
         let before = match *earlier {
             Some(counts) => counts,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use coordination::{ProcessingCounts, ProgressRecord, decode_progress};
+use coordination::{OutcomeCounts, ProgressRecord, decode_progress};
 use lite::{
     Clock as _, JobBuilder, JobConfig, Outcome, ProgressError, Scheduler, ShardingContext, job_fn,
 };
@@ -216,8 +216,8 @@ async fn a_run_that_was_taken_over_does_not_overwrite_the_progress_of_its_succes
     assert_eq!(record.counts, counts(7, 0));
 }
 
-fn counts(succeeded: u64, failed: u64) -> ProcessingCounts {
-    ProcessingCounts { succeeded, failed }
+fn counts(succeeded: u64, failed: u64) -> OutcomeCounts {
+    OutcomeCounts { succeeded, failed }
 }
 
 #[tokio::test(start_paused = true)]

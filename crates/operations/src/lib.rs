@@ -56,9 +56,9 @@ pub use plan::{MovePlan, PlannedItem, PlannedMove, WhatIf, plan_moves};
 pub use reader::{Namespace, ReadBounds};
 pub use snapshot::JobSnapshot;
 pub use statistics::{
-    ItemBrief, ItemState, JobBrief, JobState, ProcessedBrief, ProgressBrief, ServerBrief,
-    ServerJob, item_brief, item_briefs, job_brief, job_brief_since, job_briefs, job_state,
-    jobs_of_server, server_briefs, slot_briefs, slots_shown,
+    CountsBrief, ItemBrief, ItemState, JobBrief, JobState, ProgressBrief, ServerBrief, ServerJob,
+    item_brief, item_briefs, job_brief, job_brief_since, job_briefs, job_state, jobs_of_server,
+    server_briefs, slot_briefs, slots_shown,
 };
 pub use transfer::{
     ApplyPlan, Converted, Export, ExportError, ExportedGroup, ExportedJob, ExportedTemplate,

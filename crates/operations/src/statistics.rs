@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use coordination::{
-    FencingToken, ItemView, NodeKind, ProcessingCounts, ProgressRecord, RunSource, ServerIp,
+    FencingToken, ItemView, NodeKind, OutcomeCounts, ProgressRecord, RunSource, ServerIp,
     ServerState, Slot, decode_progress, server_of,
 };
 use serde::Serialize;
@@ -16,7 +16,7 @@ use sharding::ShardingItem;
 use crate::JobSnapshot;
 use crate::held::LiveServers;
 use crate::slots::{has_run, slots_of};
-use crate::tally::processing_counts;
+use crate::tally::{processing_counts, run_counts};
 
 /// State of a job. `docs/operations.md` lists the corresponding states of the Java original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -104,9 +104,12 @@ pub struct JobBrief {
     pub last_end_ms: Option<i64>,
     /// Time zone of the schedule; `None` for UTC.
     pub time_zone: Option<String>,
-    /// Records that all runs of the job's items have processed; `None` if none was counted. Items
-    /// beyond the configured number do not count.
-    pub processed: Option<ProcessedBrief>,
+    /// Runs that succeeded and that failed, by the records of all items, also of those beyond the
+    /// configured number; `None` if none was counted. Java instances, jobs without monitoring and
+    /// versions before 0.2.0 do not count.
+    pub runs: Option<CountsBrief>,
+    /// Records that all runs of these items have processed; `None` if none was counted.
+    pub processed: Option<CountsBrief>,
 }
 
 /// Summary of a server, for one line of a table.
@@ -214,9 +217,12 @@ pub struct ItemBrief {
     /// Progress of the present run or, while the item does not run, of the last one; `None` if that
     /// run has reported none.
     pub progress: Option<ProgressBrief>,
+    /// Runs of the item that succeeded and that failed, in all of its slots; `None` if none was
+    /// counted, and for further slots.
+    pub runs: Option<CountsBrief>,
     /// Records that all runs of the item have processed, in all of its slots; `None` if none was
     /// counted, and for further slots.
-    pub processed: Option<ProcessedBrief>,
+    pub processed: Option<CountsBrief>,
 }
 
 impl ItemBrief {
@@ -290,26 +296,27 @@ impl fmt::Display for ProgressBrief {
     }
 }
 
-/// Numbers of records that the code of runs has processed, over all runs.
+/// Numbers of runs that succeeded and that failed, or of the records that the code of all runs has
+/// processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct ProcessedBrief {
-    /// Number of records that were processed successfully.
+pub struct CountsBrief {
+    /// Number of successes.
     pub succeeded: u64,
-    /// Number of records whose processing failed.
+    /// Number of failures.
     pub failed: u64,
 }
 
-impl ProcessedBrief {
-    fn of(counts: ProcessingCounts) -> Option<Self> {
-        let ProcessingCounts { succeeded, failed } = counts;
+impl CountsBrief {
+    fn of(counts: OutcomeCounts) -> Option<Self> {
+        let OutcomeCounts { succeeded, failed } = counts;
         (!counts.is_zero()).then_some(Self { succeeded, failed })
     }
 }
 
-impl fmt::Display for ProcessedBrief {
+impl fmt::Display for CountsBrief {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} succeeded, {} failed", self.succeeded, self.failed)
     }
@@ -402,7 +409,8 @@ pub fn job_brief_since(job: &JobSnapshot, ready_ms: Option<i64>) -> JobBrief {
         late_after_ms: late_after_ms(job, ready_ms),
         last_end_ms: job.tally().last_end(),
         time_zone: config.and_then(|config| config.time_zone.clone()),
-        processed: ProcessedBrief::of(job.tally().processed()),
+        runs: CountsBrief::of(job.tally().runs()),
+        processed: CountsBrief::of(job.tally().processed()),
     }
 }
 
@@ -555,7 +563,8 @@ pub fn item_brief(job: &JobSnapshot, key: ShardingItem) -> ItemBrief {
         failing: job.failing_slot(item) == Some(slot),
         failure: record.and_then(|record| record.failure.as_ref()).map(ToString::to_string),
         progress: record.and_then(|record| progress_of(job, key, record.token)),
-        processed: is_first.then(|| processing_counts(job, slot.item)).and_then(ProcessedBrief::of),
+        runs: is_first.then(|| run_counts(job, slot.item)).and_then(CountsBrief::of),
+        processed: is_first.then(|| processing_counts(job, slot.item)).and_then(CountsBrief::of),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use coordination::{
-    ItemView, JobView, Ledger, NodeKind, Outcome, ProcessingCounts, Slot, decode_progress,
+    ItemView, JobView, Ledger, NodeKind, Outcome, OutcomeCounts, Slot, decode_progress,
 };
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
@@ -16,7 +16,7 @@ use crate::slots::{has_run, known_items, runner, slots_of};
 /// Start of a run whose start is unknown. Such runs are the last among the oldest.
 const UNKNOWN_START: i64 = i64::MAX;
 
-/// Counts over the items that a job has. Items beyond the configured number do not count.
+/// Counts over the items that a job has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// Number of items of which anything is known.
@@ -36,9 +36,10 @@ pub(crate) struct Tally {
     unproven: BTreeMap<i64, usize>,
     /// Number of items by the end of the last run, in milliseconds since 1970 UTC.
     ended: BTreeMap<i64, usize>,
-    /// Numbers of records that were processed, and that failed. Sums of any stored numbers fit, so
-    /// that each can be subtracted again.
-    processed: (u128, u128),
+    /// Runs of all items, also of those beyond the configured number.
+    runs: CountsSum,
+    /// Records that these runs have processed.
+    processed: CountsSum,
 }
 
 /// Contribution of one item to the counts.
@@ -49,20 +50,46 @@ pub(crate) struct ItemFacts {
     is_unfinished: bool,
     is_disabled: bool,
     /// Each run in progress: its start, the key of its slot, and its instance if that is known.
-    runs: Vec<(i64, ShardingItem, Option<InstanceId>)>,
+    running: Vec<(i64, ShardingItem, Option<InstanceId>)>,
     owner: Option<InstanceId>,
     chance: Option<Chance>,
     ended: Option<i64>,
-    processed: ProcessingCounts,
+    runs: OutcomeCounts,
+    processed: OutcomeCounts,
+}
+
+/// Sum of counts. Any stored numbers fit, so that each can be subtracted again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct CountsSum {
+    succeeded: u128,
+    failed: u128,
+}
+
+impl CountsSum {
+    fn add(&mut self, counts: OutcomeCounts) {
+        self.succeeded += u128::from(counts.succeeded);
+        self.failed += u128::from(counts.failed);
+    }
+
+    fn remove(&mut self, counts: OutcomeCounts) {
+        self.succeeded -= u128::from(counts.succeeded);
+        self.failed -= u128::from(counts.failed);
+    }
+
+    fn counts(self) -> OutcomeCounts {
+        let shown = |sum| u64::try_from(sum).unwrap_or(u64::MAX);
+        OutcomeCounts { succeeded: shown(self.succeeded), failed: shown(self.failed) }
+    }
 }
 
 impl ItemFacts {
-    /// Returns the contribution of an item; that of an unknown item for an item beyond the
-    /// configured number.
+    /// Returns the contribution of an item. An item beyond the configured number adds the counts of
+    /// its runs alone.
     pub(crate) fn of(job: &JobSnapshot, item: ShardingItem) -> Self {
         let total = job.config().map(|config| config.sharding_total_count);
+        let (runs, processed) = (run_counts(job, item), processing_counts(job, item));
         if total.is_some_and(|total| item.index() >= total) {
-            return Self::default();
+            return Self { runs, processed, ..Self::default() };
         }
         let shown = job.view().item(item);
         let slots: Vec<_> = slots_of(job.view(), item).collect();
@@ -78,11 +105,12 @@ impl ItemFacts {
             is_failing: job.failing_slot(item).is_some(),
             is_unfinished: slots.iter().any(|(_, shown)| shown.queued || shown.is_busy()),
             is_disabled: shown.is_disabled(),
-            runs: running.map(run).collect(),
+            running: running.map(run).collect(),
             owner: shown.owner.as_ref().map(|owner| owner.value.clone()),
             chance: chance(job, item),
             ended: idle.filter_map(|(_, shown)| shown.ledger.as_ref()?.value.ended_ms).max(),
-            processed: processing_counts(job, item),
+            runs,
+            processed,
         }
     }
 }
@@ -99,15 +127,22 @@ pub(crate) fn has_failed(record: &Ledger) -> bool {
     }
 }
 
+/// Returns the numbers of runs of an item that succeeded and that failed, in all of its slots.
+pub(crate) fn run_counts(job: &JobSnapshot, item: ShardingItem) -> OutcomeCounts {
+    let slots = slots_of(job.view(), item);
+    let counts = slots.filter_map(|(_, shown)| Some(shown.ledger.as_ref()?.value.runs));
+    counts.fold(OutcomeCounts::default(), OutcomeCounts::plus)
+}
+
 /// Returns the numbers of records that all runs of an item have processed, in all of its slots;
 /// zero if none are stored, or they cannot be read.
-pub(crate) fn processing_counts(job: &JobSnapshot, item: ShardingItem) -> ProcessingCounts {
+pub(crate) fn processing_counts(job: &JobSnapshot, item: ShardingItem) -> OutcomeCounts {
     let of_slot = |(slot, _): (Slot, &ItemView)| {
         let node = job.node(&NodeKind::Progress(slot.key()))?;
         decode_progress(&node.data).ok().map(|record| record.counts)
     };
     let counts = slots_of(job.view(), item).filter_map(of_slot);
-    counts.fold(ProcessingCounts::default(), ProcessingCounts::plus)
+    counts.fold(OutcomeCounts::default(), OutcomeCounts::plus)
 }
 
 impl JobSnapshot {
@@ -154,7 +189,7 @@ impl Tally {
         self.failing += usize::from(facts.is_failing);
         self.unfinished += usize::from(facts.is_unfinished);
         self.disabled += usize::from(facts.is_disabled);
-        for (since, slot, runs_on) in facts.runs {
+        for (since, slot, runs_on) in facts.running {
             self.running.insert((since, slot));
             if let Some(id) = runs_on {
                 *self.runs_on.entry(id).or_default() += 1;
@@ -169,8 +204,8 @@ impl Tally {
         if let Some(ended) = facts.ended {
             *self.ended.entry(ended).or_default() += 1;
         }
-        self.processed.0 += u128::from(facts.processed.succeeded);
-        self.processed.1 += u128::from(facts.processed.failed);
+        self.runs.add(facts.runs);
+        self.processed.add(facts.processed);
     }
 
     fn remove(&mut self, facts: ItemFacts) {
@@ -178,7 +213,7 @@ impl Tally {
         self.failing -= usize::from(facts.is_failing);
         self.unfinished -= usize::from(facts.is_unfinished);
         self.disabled -= usize::from(facts.is_disabled);
-        for (since, slot, runs_on) in facts.runs {
+        for (since, slot, runs_on) in facts.running {
             self.running.remove(&(since, slot));
             if let Some(id) = runs_on {
                 take_one(&mut self.runs_on, &id);
@@ -193,8 +228,8 @@ impl Tally {
         if let Some(ended) = facts.ended {
             take_one(&mut self.ended, &ended);
         }
-        self.processed.0 -= u128::from(facts.processed.succeeded);
-        self.processed.1 -= u128::from(facts.processed.failed);
+        self.runs.remove(facts.runs);
+        self.processed.remove(facts.processed);
     }
 
     pub(crate) fn known(&self) -> usize {
@@ -258,11 +293,14 @@ impl Tally {
         [proven, unproven].into_iter().flatten().min()
     }
 
+    /// Returns the numbers of runs of all items.
+    pub(crate) fn runs(&self) -> OutcomeCounts {
+        self.runs.counts()
+    }
+
     /// Returns the numbers of records that all runs of the items have processed.
-    pub(crate) fn processed(&self) -> ProcessingCounts {
-        let shown = |sum| u64::try_from(sum).unwrap_or(u64::MAX);
-        let (succeeded, failed) = self.processed;
-        ProcessingCounts { succeeded: shown(succeeded), failed: shown(failed) }
+    pub(crate) fn processed(&self) -> OutcomeCounts {
+        self.processed.counts()
     }
 
     /// Returns the last end of a run, in milliseconds since 1970 UTC.

@@ -186,7 +186,8 @@ async fn jobs_and_servers_are_counted_once() {
         "liveServers": 1, "description": "", "cron": "0/1 * * * * ?",
         "instanceCount": 1, "shardingTotalCount": 1, "dialect": "3.x", "configFault": null,
         "template": null, "label": null, "runningItems": 0, "unownedItems": 1, "disabledItems": 0,
-        "lateAfterMs": null, "lastEndMs": null, "timeZone": null, "processed": null,
+        "lateAfterMs": null, "lastEndMs": null, "timeZone": null, "runs": null,
+        "processed": null,
     });
     assert_eq!(shown, expected);
 
@@ -225,33 +226,43 @@ fn processed(succeeded: u64, failed: u64) -> String {
     format!(r#"{{"v":1,"token":1,"at":1,"done":0,"succeeded":{succeeded},"failed":{failed}}}"#)
 }
 
+/// The record of an idle item with counts of runs.
+fn counting(succeeded: u64, failed: u64) -> String {
+    format!(r#"{{"v":1,"state":"idle","token":1,"succeeded":{succeeded},"failed":{failed}}}"#)
+}
+
 #[tokio::test]
-async fn processed_records_are_summed_over_items_and_slots() {
+async fn counts_are_summed_over_items_and_slots() {
     let world = World::new();
     let nodes = [
         ("/job/config", config(Dialect::V2, 2)),
-        ("/job/ledger/0", FAILED.to_owned()),
-        ("/job/ledger/0.1", FAILED.to_owned()),
-        ("/job/ledger/7", FAILED.to_owned()),
+        ("/job/ledger/0", counting(5, 2)),
+        ("/job/ledger/0.1", counting(1, 0)),
+        ("/job/ledger/7", counting(0, 9)),
         ("/job/coordination/progress/0", processed(3, 1)),
         ("/job/coordination/progress/0.1", processed(4, 0)),
-        // The job has no item 7 any more.
+        // The job has no item 7 any more, but its runs were runs of the job.
         ("/job/coordination/progress/7", processed(100, 0)),
     ];
     let nodes = nodes.each_ref().map(|(path, data)| (*path, data.as_str()));
     world.write(&nodes, &[]).await;
-    let counts = |counts: Option<operations::ProcessedBrief>| {
+    let counts = |counts: Option<operations::CountsBrief>| {
         counts.map(|counts| (counts.succeeded, counts.failed))
     };
-    assert_eq!(counts(job_brief(&world.now()).processed), Some((7, 1)));
+    assert_eq!(counts(job_brief(&world.now()).processed), Some((107, 1)));
     let items: Vec<_> =
         item_briefs(&world.now()).iter().map(|item| counts(item.processed)).collect();
     assert_eq!(items, [Some((7, 1)), None]);
+    assert_eq!(counts(job_brief(&world.now()).runs), Some((6, 11)));
+    let items: Vec<_> = item_briefs(&world.now()).iter().map(|item| counts(item.runs)).collect();
+    assert_eq!(items, [Some((6, 2)), None]);
+    world.replace("/job/ledger/0.1", &counting(3, 1)).await;
+    assert_eq!(counts(job_brief(&world.now()).runs), Some((8, 12)));
     // Numbers that no program writes.
-    for (stored, expected) in [(u64::MAX, u64::MAX), (2, 6)] {
+    for (stored, expected) in [(u64::MAX, u64::MAX), (2, 106)] {
         world.replace("/job/coordination/progress/0", &processed(stored, 0)).await;
         assert_eq!(counts(job_brief(&world.now()).processed), Some((expected, 0)));
     }
     world.replace("/job/coordination/progress/0", "{").await;
-    assert_eq!(counts(job_brief(&world.now()).processed), Some((4, 0)));
+    assert_eq!(counts(job_brief(&world.now()).processed), Some((104, 0)));
 }

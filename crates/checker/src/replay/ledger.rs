@@ -2,7 +2,7 @@
 //! S15, S21, S22. Writes of a run beside it: S16. Further slots: S24, in `slots`.
 
 use crate::Property::{S1, S1a, S3, S4, S6, S7, S11, S15, S16, S21, S22};
-use crate::docs::{Ledger, Outcome, Request, Run, State};
+use crate::docs::{Counts, Ledger, Outcome, Request, Run, State};
 use crate::replay::job::SlotState;
 use crate::replay::judge::Judge;
 use crate::slot::Slot;
@@ -18,6 +18,7 @@ impl Judge<'_> {
     ) -> bool {
         self.order(i, before, after);
         self.slot_fields(i, before, after);
+        self.counts(i, before, after);
         if i.is_first() && self.begins_beside(i.item).is_some() {
             self.settles_beside(i, before, after);
             return false;
@@ -83,6 +84,24 @@ impl Judge<'_> {
         let same = |other: &Request| before.request.is_none_or(|known| known.id != other.id);
         let kept = after.request == before.request || after.request.as_ref().is_none_or(same);
         self.expect(kept, S3, Some(i), |_| "the waiting manual request was changed".to_owned());
+    }
+
+    /// Judges that the end of a run is counted once, by its outcome, and nothing else.
+    fn counts(&mut self, i: Slot, before: &Ledger, after: &Ledger) {
+        let Some(counted) = after.runs else { return };
+        let old = before.runs.unwrap_or_default();
+        let ends = before.is_busy() && !after.is_busy();
+        let outcome = after.outcome.filter(|_| ends);
+        let is_success = outcome == Some(Outcome::Succeeded);
+        let is_failure =
+            matches!(outcome, Some(Outcome::Failed | Outcome::Panicked | Outcome::TimedOut));
+        let expected = Counts {
+            succeeded: old.succeeded + u64::from(is_success),
+            failed: old.failed + u64::from(is_failure),
+        };
+        self.expect(counted == expected, S7, Some(i), |_| {
+            format!("{old:?} became {counted:?} after a run with the outcome {outcome:?}")
+        });
     }
 
     /// Judges that a run whose cancellation is requested is not continued and ends as cancelled,

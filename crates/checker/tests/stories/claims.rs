@@ -399,6 +399,11 @@ fn s6_no_failover_while_the_session_of_the_holder_lives() {
     );
 }
 
+/// Both items run fire 1. The record of item 0 has a version in which ends are counted.
+fn counting(s: &mut Story) -> &mut Story {
+    s.at(10.01).tamper(|l| l["v"] = json!(1)).claim("a", 0, 1).claim("b", 1, 1).at(11.0)
+}
+
 #[test]
 fn s7_only_the_holder_completes() {
     assert_bad(
@@ -433,6 +438,26 @@ fn s7_only_the_holder_completes() {
                     .at(11.0)
                     .ledger("b", 1, |l| l["state"] = json!("retired"));
             }),
+            ("an end is not counted", |s| {
+                counting(s).done("a", 0);
+            }),
+            ("an end is counted twice", |s| {
+                counting(s).tamper(|l| l["succeeded"] = json!(2)).done("a", 0);
+            }),
+            ("a failure is counted as a success", |s| {
+                let s = counting(s).stop("a", 0, "failed");
+                s.tamper(|l| l["succeeded"] = json!(1)).release("a", 0, "failed");
+            }),
+            ("a claim loses the counts", |s| {
+                counting(s).tamper(|l| l["succeeded"] = json!(1)).done("a", 0);
+                s.at(20.01).tamper(|l| l["succeeded"] = json!(0)).claim("a", 0, 2);
+            }),
+            ("an interrupted run is counted", |s| {
+                s.configure(|c| c["failover"] = json!(false));
+                s.at(10.01).tamper(|l| l["v"] = json!(1)).claim("b", 1, 1).crash("b");
+                s.at(15.0).expire("b").tamper(|l| l["failed"] = json!(1));
+                s.ledger_by_leader(1, "interrupted");
+            }),
             ("an orphan is completed as if it had succeeded", |s| {
                 s.configure(|c| c["failover"] = json!(false));
                 s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").orphan("a", 1);
@@ -443,6 +468,13 @@ fn s7_only_the_holder_completes() {
     assert_good(
         S7,
         &[
+            ("each end is counted by its outcome", |s| {
+                counting(s).tamper(|l| l["succeeded"] = json!(1)).done("a", 0).done("b", 1);
+                s.at(20.01).claim("a", 0, 2).claim("b", 1, 2).stop("a", 0, "failed");
+                s.tamper(|l| l["failed"] = json!(1)).release("a", 0, "failed").done("b", 1);
+                s.at(30.01).claim("a", 0, 3).claim("b", 1, 3).done("b", 1);
+                s.tamper(|l| l["succeeded"] = json!(2)).done("a", 0);
+            }),
             ("failover is off: the lost run is interrupted", |s| {
                 s.configure(|c| c["failover"] = json!(false))
                     .at(10.01)

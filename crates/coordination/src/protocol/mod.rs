@@ -20,6 +20,7 @@ pub(crate) mod ledger;
 pub(crate) mod now;
 pub(crate) mod once;
 mod one_line;
+pub(crate) mod outcome_counts;
 pub(crate) mod overlap;
 pub(crate) mod pending;
 pub(crate) mod progress;

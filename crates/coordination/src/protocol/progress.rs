@@ -4,7 +4,7 @@ use std::fmt;
 
 use sharding::InstanceId;
 
-use crate::{FencingToken, Ledger, Slot};
+use crate::{FencingToken, Ledger, OutcomeCounts, Slot};
 
 /// Maximum length of a progress message, in bytes of UTF-8.
 pub const MAX_PROGRESS_MESSAGE_BYTES: usize = 256;
@@ -126,32 +126,6 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Numbers of processed records of a job's code, over all runs of an item or slot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProcessingCounts {
-    /// Number of records that were processed successfully.
-    pub succeeded: u64,
-    /// Number of records whose processing failed.
-    pub failed: u64,
-}
-
-impl ProcessingCounts {
-    /// Returns the sum of both. Each number stops at the greatest one of its type.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            succeeded: self.succeeded.saturating_add(other.succeeded),
-            failed: self.failed.saturating_add(other.failed),
-        }
-    }
-
-    /// Returns true if no record was counted.
-    #[must_use]
-    pub fn is_zero(self) -> bool {
-        self == Self::default()
-    }
-}
-
 /// The stored progress of a run of an item. It stays after the end of the run, until the next run
 /// of the item stores its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,19 +138,19 @@ pub struct ProgressRecord {
     /// The progress.
     pub progress: Progress,
     /// Numbers of processed records of this run and all runs before it.
-    pub counts: ProcessingCounts,
+    pub counts: OutcomeCounts,
 }
 
 impl ProgressRecord {
     /// Makes the record of a run, without processed records.
     #[must_use]
     pub fn new(token: FencingToken, at_ms: i64, progress: Progress) -> Self {
-        Self { token, at_ms, progress, counts: ProcessingCounts::default() }
+        Self { token, at_ms, progress, counts: OutcomeCounts::default() }
     }
 
     /// Sets the numbers of processed records of this run and all runs before it.
     #[must_use]
-    pub fn counting(self, counts: ProcessingCounts) -> Self {
+    pub fn counting(self, counts: OutcomeCounts) -> Self {
         Self { counts, ..self }
     }
 }

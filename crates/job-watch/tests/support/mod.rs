@@ -118,7 +118,8 @@ impl Job {
         let failure = if outcome == "succeeded" { None } else { Some("disk full") };
         let record = json!({
             "v": 1, "state": "idle", "token": token, "last": fire, "config": 0,
-            "outcome": outcome, "began": began, "ended": ended,
+            "outcome": outcome, "failed": u8::from(failure.is_some()), "began": began,
+            "ended": ended,
         });
         let mut record = record;
         if let Some(failure) = failure {

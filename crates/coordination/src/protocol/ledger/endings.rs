@@ -65,7 +65,14 @@ impl Ledger {
         let keeps_failure = outcome.is_cut_short();
         let failure = if keeps_failure { self.failure.clone() } else { None };
         let cancel = self.cancel.clone().filter(|_| outcome == Outcome::Cancelled);
-        let (outcome, ended_ms) = (Some(outcome), Some(now_ms));
-        Self { state: LedgerState::Idle, outcome, cancel, failure, ended_ms, ..self.clone() }
+        Self {
+            state: LedgerState::Idle,
+            outcome: Some(outcome),
+            cancel,
+            failure,
+            runs: self.runs.with_run(outcome),
+            ended_ms: Some(now_ms),
+            ..self.clone()
+        }
     }
 }

@@ -7,7 +7,8 @@ use sharding::InstanceId;
 
 use super::{Backfilled, FireRange, ManualRequest, Outcome, Run};
 use crate::{
-    CancelRequest, FailureReason, FencingToken, FireTime, Gap, RequestParameter, UnknownFields,
+    CancelRequest, FailureReason, FencingToken, FireTime, Gap, OutcomeCounts, RequestParameter,
+    UnknownFields,
 };
 
 /// Size of a queued fire in the record's document, in bytes: 13 digits and a comma.
@@ -92,6 +93,9 @@ pub struct Ledger {
     pub outcome: Option<Outcome>,
     /// Reason of the last failure. `None` once a run has succeeded.
     pub failure: Option<FailureReason>,
+    /// Numbers of all runs that succeeded and that failed. For people: no decision depends on them,
+    /// because instances of earlier versions do not count.
+    pub runs: OutcomeCounts,
     /// Time of the last claim by its holder's clock, in milliseconds since 1970 UTC.
     pub began_ms: Option<i64>,
     /// End of the last run by the clock of the instance that recorded it, in milliseconds since
@@ -123,6 +127,7 @@ impl Ledger {
             disabled: false,
             outcome: None,
             failure: None,
+            runs: OutcomeCounts::default(),
             began_ms: None,
             ended_ms: None,
             unknown: UnknownFields::default(),

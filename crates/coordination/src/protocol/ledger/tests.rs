@@ -355,6 +355,33 @@ fn a_disabled_item_claims_nothing_and_completes_its_run() {
 }
 
 #[test]
+fn each_end_is_counted_by_its_outcome() {
+    let outcomes = [
+        (Outcome::Succeeded, (1, 0)),
+        (Outcome::Failed, (1, 1)),
+        (Outcome::Panicked, (1, 2)),
+        (Outcome::TimedOut, (1, 3)),
+        (Outcome::Interrupted, (1, 3)),
+        (Outcome::Succeeded, (2, 3)),
+    ];
+    let mut ledger = running();
+    for (fire, (outcome, expected)) in (300..).zip(outcomes) {
+        ledger = ledger.complete(outcome, 0).unwrap();
+        assert_eq!((ledger.runs.succeeded, ledger.runs.failed), expected, "{outcome}");
+        ledger = ledger.claim(&me(), FireTime(fire), None).unwrap();
+        assert_eq!((ledger.runs.succeeded, ledger.runs.failed), expected, "the claim of {fire}");
+    }
+    // A takeover continues the run, so that it ends once.
+    let taken = ledger.orphan().and_then(|l| l.take_over(&other())).unwrap();
+    let ended = taken.complete(Outcome::Succeeded, 0).unwrap();
+    let back = ended.retire().and_then(|l| l.revive(None)).unwrap();
+    assert_eq!((back.runs.succeeded, back.runs.failed), (3, 3));
+    let cancelled = cancel(&back.claim(&me(), FireTime(999), None).unwrap()).unwrap();
+    let cancelled = cancelled.complete(Outcome::Interrupted, 0).unwrap();
+    assert_eq!((cancelled.outcome, cancelled.runs), (Some(Outcome::Cancelled), back.runs));
+}
+
+#[test]
 fn next_owed_fire_is_the_scheduled_one_after_the_last_settled_one() {
     let claimed = idle().claim(&me(), FireTime(200), Some(FireTime(300))).unwrap();
     let done = claimed.complete(Outcome::Succeeded, 0).unwrap();

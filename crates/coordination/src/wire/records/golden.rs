@@ -15,7 +15,7 @@ use crate::protocol::trigger_record::TriggerRecord;
 use crate::{
     AuditLog, AuditRecord, Backfill, BackfillCancel, BackfillLog, CancelRequest, Claimant,
     FailureReason, FireTime, FormerConfig, FormerConfigs, Gap, GroupLimits, GroupName, GroupPermit,
-    JobName, Label, Ledger, ManualRequest, Outcome, PermitHolder, ProcessingCounts, Progress,
+    JobName, Label, Ledger, ManualRequest, Outcome, OutcomeCounts, PermitHolder, Progress,
     ProgressRecord, StartRate, TemplateName, TemplateRecord, UnknownFields, WaitingRuns,
 };
 
@@ -26,7 +26,7 @@ fn folder() -> PathBuf {
 /// The folders, one for each version that is read, the latest last.
 const VERSIONS: [&str; 3] = ["v0", "v1", "v2"];
 /// Records and fields that version 0 did not have.
-const ONLY_V1: [&str; 21] = [
+const ONLY_V1: [&str; 22] = [
     "audit-effect.json",
     "backfills.json",
     "former-configs.json",
@@ -37,6 +37,7 @@ const ONLY_V1: [&str; 21] = [
     "ledger-backfilled.json",
     "ledger-cancel-requested.json",
     "ledger-cancelled.json",
+    "ledger-counts.json",
     "ledger-running-backfill.json",
     "ledger-running-group-permit.json",
     "ledger-running-permit.json",
@@ -124,11 +125,21 @@ fn with_run_beside() -> Ledger {
     item.divided(&slot, claimed.unwrap()).0
 }
 
+/// Returns the record of an item after a second run, which succeeded.
+fn twice_run(failed: &Ledger) -> Ledger {
+    let again = failed.replay(&by(1), None).unwrap();
+    again.complete(Outcome::Succeeded, 62_000).unwrap()
+}
+
 /// Returns the ledger records by the names of their files.
 fn ledgers() -> Vec<(&'static str, Ledger)> {
     let noted = scheduled_run().note_misfire(FireTime(120_000), Some(FireTime(180_000))).unwrap();
     let ended = noted.complete(Outcome::Failed, 61_000).unwrap();
-    let failed = ended.because(FailureReason::new("no \"space\" left"));
+    let counted = ended.because(FailureReason::new("no \"space\" left"));
+    // The records of earlier releases have no counts.
+    let uncounted = |ledger: Ledger| Ledger { runs: OutcomeCounts::default(), ..ledger };
+    let failed = uncounted(counted.clone());
+    let succeeded = scheduled_run().complete(Outcome::Succeeded, 61_000).unwrap();
     let taken_over = |run: &Ledger| run.orphan().and_then(|it| it.take_over(&by(2))).unwrap();
     let requested = Ledger::new(None).with_request(request()).unwrap();
     vec![
@@ -148,10 +159,11 @@ fn ledgers() -> Vec<(&'static str, Ledger)> {
         ("ledger-takeover", taken_over(&scheduled_run())),
         ("ledger-takeover-manual", taken_over(&manual_run())),
         ("ledger-failed", failed.clone()),
-        ("ledger-succeeded", scheduled_run().complete(Outcome::Succeeded, 61_000).unwrap()),
+        ("ledger-succeeded", uncounted(succeeded)),
         ("ledger-requested-disabled", requested.with_disabled(true).unwrap()),
         ("ledger-cancel-requested", to_be_cancelled()),
         ("ledger-cancelled", to_be_cancelled().complete(Outcome::Interrupted, 61_000).unwrap()),
+        ("ledger-counts", twice_run(&counted)),
         ("ledger-gaps", with_gaps()),
         ("ledger-retired", failed.retire().unwrap()),
     ]
@@ -294,7 +306,7 @@ fn progress() -> Vec<(&'static str, ProgressRecord)> {
         ProgressRecord::new(FencingToken(7), 60_500, progress)
     };
     let half = record(30, Some(60), "a \"quoted\" message");
-    let counts = ProcessingCounts { succeeded: 900, failed: 2 };
+    let counts = OutcomeCounts { succeeded: 900, failed: 2 };
     let counting = record(30, None, "").counting(counts);
     vec![
         ("progress", half),

@@ -8,10 +8,11 @@ use sharding::InstanceId;
 
 use super::format::{FormatVersion, RecordError, from_json, to_json};
 use super::words::{GapDoc, KindDoc, NotedDoc, OutcomeDoc, RangeDoc, SourceDoc, StateDoc};
-use super::{decode_parameter, decode_token, encode_parameter};
+use super::{decode_parameter, decode_token, encode_parameter, is_zero};
 use crate::{
     Backfilled, CancelRequest, FailureReason, FencingToken, FireTime, GroupName, GroupPermit,
-    Ledger, LedgerState, MAX_SLOTS, ManualRequest, Outcome, Run, RunKind, RunSource, UnknownFields,
+    Ledger, LedgerState, MAX_SLOTS, ManualRequest, Outcome, OutcomeCounts, Run, RunKind, RunSource,
+    UnknownFields,
 };
 
 #[derive(Serialize, Deserialize)]
@@ -77,6 +78,11 @@ struct LedgerDoc {
     /// The reason of the last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
+    /// The numbers of all runs that succeeded and that failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    succeeded: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    failed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     began: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,6 +204,8 @@ pub fn encode_ledger(ledger: &Ledger) -> String {
         misfire: ledger.misfire.map(|range| NotedDoc::new(range, &ledger.queued)),
         outcome: ledger.outcome.map(Into::into),
         failure: ledger.failure.as_ref().map(ToString::to_string),
+        succeeded: ledger.runs.succeeded,
+        failed: ledger.runs.failed,
         unknown: ledger.unknown.clone(),
     })
 }
@@ -240,6 +248,7 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
         queued: queued.unwrap_or_default(),
         outcome: doc.outcome.map(Into::into),
         failure: doc.failure.as_deref().and_then(FailureReason::new),
+        runs: OutcomeCounts { succeeded: doc.succeeded, failed: doc.failed },
         unknown: doc.unknown,
     }))
 }
@@ -381,7 +390,7 @@ mod tests {
         let ended = running.complete(Outcome::Failed, 1_500).unwrap();
         let failed = ended.because(FailureReason::new("no \"space\"\nleft"));
         let text = encode_ledger(&failed);
-        let expected = r#"{"v":1,"state":"idle","token":1,"last":1000,"next":2000,"config":3,"outcome":"failed","failure":"no \"space\" left","began":1002,"ended":1500}"#;
+        let expected = r#"{"v":1,"state":"idle","token":1,"last":1000,"next":2000,"config":3,"outcome":"failed","failure":"no \"space\" left","failed":1,"began":1002,"ended":1500}"#;
         assert_eq!(text, expected);
         assert_eq!(decode_ledger(text.as_bytes()).unwrap(), failed);
         let older = text.replace(r#""failure":"no \"space\" left","#, "");
@@ -470,7 +479,7 @@ mod tests {
             ),
             (
                 &done,
-                r#"{"v":1,"state":"idle","token":1,"config":3,"backfilled":{"id":"b","fire":1000},"outcome":"succeeded","began":9002,"ended":9003}"#,
+                r#"{"v":1,"state":"idle","token":1,"config":3,"backfilled":{"id":"b","fire":1000},"outcome":"succeeded","succeeded":1,"began":9002,"ended":9003}"#,
             ),
         ];
         for (ledger, text) in rows {

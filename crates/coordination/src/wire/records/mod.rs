@@ -51,6 +51,11 @@ fn decode_token(token: u64) -> Result<FencingToken, String> {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 fn encode_parameter(parameter: Option<&RequestParameter>) -> Option<String> {
     parameter.map(ToString::to_string)
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::decode_token;
 use super::format::{FormatVersion, RecordError, from_json, to_json};
-use crate::{ProcessingCounts, Progress, ProgressRecord};
+use super::{decode_token, is_zero};
+use crate::{OutcomeCounts, Progress, ProgressRecord};
 
 #[derive(Serialize, Deserialize)]
 struct ProgressDoc {
@@ -21,11 +21,6 @@ struct ProgressDoc {
     succeeded: u64,
     #[serde(default, skip_serializing_if = "is_zero")]
     failed: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Encodes the progress of a run.
@@ -59,7 +54,7 @@ pub fn encode_progress(record: &ProgressRecord) -> String {
 pub fn decode_progress(bytes: &[u8]) -> Result<ProgressRecord, RecordError> {
     let ProgressDoc { token, at, done, total, message, succeeded, failed, .. } = from_json(bytes)?;
     let progress = Progress::new(done, total, &message).map_err(|error| error.to_string())?;
-    let counts = ProcessingCounts { succeeded, failed };
+    let counts = OutcomeCounts { succeeded, failed };
     Ok(ProgressRecord::new(decode_token(token)?, at, progress).counting(counts))
 }
 

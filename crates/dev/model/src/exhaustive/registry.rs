@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use coordination::internals::{decode_assignment, encode_assignment, encode_ledger};
-use coordination::{JobView, Layout, Ledger, NodeKind, decode_ledger};
+use coordination::{JobView, Layout, Ledger, NodeKind, OutcomeCounts, decode_ledger};
 use reg_center::{
     Change, Conflict, ConflictReason, Expect, Lifetime, Node, NodePath, Op, Revision, SessionId,
     Stat, Txn, Version,
@@ -112,6 +112,7 @@ impl Registry {
         }
         add_failover_root(&mut nodes, layout);
         let written = Written::of(layout, written);
+        clear_counts(&mut nodes, layout, &written.ledgers);
         if written.request {
             mark_handled_request_stale(&mut nodes, layout);
         }
@@ -202,6 +203,18 @@ fn mark_handled_request_stale(nodes: &mut BTreeMap<NodePath, Entry>, layout: &La
     let mut record = decode_assignment(&entry.data).expect("the records of the model are valid");
     record.handled = STALE.0;
     *entry = Entry::new(&path, encode_assignment(&record).into(), None);
+}
+
+/// Clears the numbers of ended runs in ledger records. No decision depends on them, and they would
+/// multiply the states.
+fn clear_counts(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout, written: &[ShardingItem]) {
+    for item in written {
+        let path = layout.ledger_path(*item);
+        let Some(entry) = nodes.get_mut(&path) else { continue };
+        let ledger = decode_ledger(&entry.data).expect("the records of the model are valid");
+        let cleared = Ledger { runs: OutcomeCounts::default(), ..ledger };
+        *entry = Entry::new(&path, encode_ledger(&cleared).into(), None);
+    }
 }
 
 /// Marks the configuration by which each ledger record was claimed as stale.

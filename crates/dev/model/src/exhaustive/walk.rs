@@ -11,7 +11,7 @@ use bytes::Bytes;
 use coordination::internals::{
     Flight, LayoutEncoding as _, decode_assignment, encode_assignment, encode_ledger,
 };
-use coordination::{Duty, Ledger, NodeKind, decode_ledger};
+use coordination::{Duty, Ledger, NodeKind, OutcomeCounts, decode_ledger};
 use reg_center::model::Model;
 use reg_center::{Expect, Lifetime, NodePath, Op, SessionId, Txn, TxnOutcome, Version};
 
@@ -324,7 +324,11 @@ impl Shadow {
                         here.config == Some(CURRENT),
                         there.config.is_some() && there.config == config
                     );
-                    assert_eq!(Ledger { config: None, ..here }, Ledger { config: None, ..there });
+                    let runs = OutcomeCounts::default();
+                    assert_eq!(
+                        Ledger { config: None, runs, ..here },
+                        Ledger { config: None, runs, ..there }
+                    );
                 }
                 _ => assert_eq!(node.data, entry.data, "{path}"),
             }

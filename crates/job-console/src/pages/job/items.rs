@@ -285,6 +285,10 @@ fn facts(cx: &Cx<'_>, line: &JobLine, item: &ItemBrief) -> Markup {
                 dt { (lang.progress()) }
                 dd { (progress(reported)) " " span.dim { (time(Some(reported.at_ms))) } }
             }
+            @if let Some(runs) = item.runs {
+                dt { (lang.all_runs()) }
+                dd { (lang.counted_runs(runs.succeeded, runs.failed)) }
+            }
             @if let Some(processed) = item.processed {
                 dt { (lang.processed_in_all_runs()) }
                 dd { (lang.processed(processed.succeeded, processed.failed)) }

@@ -39,7 +39,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
         div.cols {
             section.card aria-labelledby="items-title" {
                 h2 #items-title { (lang.items()) " " (cx.live_inline("items-sum", &sum(cx, &items, late))) }
-                (cx.live("processed", &processed(cx, line)))
+                (cx.live("counts", &counts(cx, line)))
                 (grid(cx, (job, line), &items, late, median))
             }
             aside.stack aria-label=(lang.conditions()) {
@@ -65,10 +65,14 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
     }
 }
 
-/// Returns the numbers of records that all runs of the job have processed, if any was counted.
-fn processed(cx: &Cx<'_>, line: &JobLine) -> Markup {
+/// Returns the numbers of all runs of the job by their outcomes, and of the records that these have
+/// processed, if any was counted.
+fn counts(cx: &Cx<'_>, line: &JobLine) -> Markup {
     let lang = cx.lang();
     html! {
+        @if let Some(counts) = line.runs {
+            p.dim { (lang.all_runs()) ": " (lang.counted_runs(counts.succeeded, counts.failed)) }
+        }
         @if let Some(counts) = line.processed {
             p.dim { (lang.processed_in_all_runs()) ": " (lang.processed(counts.succeeded, counts.failed)) }
         }

@@ -156,6 +156,9 @@ messages! {
     earlier_lines() "Earlier lines:" | "更早的行：";
     attempt(n: u32) "attempt {n}" | "第 {n} 次尝试";
     progress() "Progress" | "进度";
+    all_runs() "All runs" | "所有运行";
+    counted_runs(succeeded: u64, failed: u64)
+        "{succeeded} succeeded, {failed} failed" | "成功 {succeeded} 次，失败 {failed} 次";
     processed_in_all_runs() "Processed records, in all runs" | "已处理的记录（所有运行）";
     processed(succeeded: u64, failed: u64)
         "{succeeded} succeeded, {failed} failed" | "成功 {succeeded} 条，失败 {failed} 条";
