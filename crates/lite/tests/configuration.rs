@@ -5,7 +5,9 @@ use crate::support;
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use coordination::{JavaFields, JavaFields2, JavaSettings, JobName, decode_config};
+use coordination::{
+    JavaFields, JavaFields2, JavaSettings, JobName, Layout, NodeKind, decode_config,
+};
 use lite::{Dialect, Error, JobBuilder, JobConfig, Phase};
 use reg_center::{RegistryCenter, Txn};
 
@@ -171,6 +173,46 @@ async fn overwriting_replaces_the_fields_of_this_project_and_keeps_the_others() 
     assert_eq!(stored.java.job_class, "com.example.Report");
     assert_eq!(stored.unknown, [("label".to_owned(), "\"blue\"".to_owned())]);
     assert_eq!((stored.cron, stored.sharding_total_count), (local.cron, 5));
+}
+
+/// The former configurations of the job, oldest first: items and author of each.
+async fn former(cluster: &Cluster) -> Vec<(u32, String)> {
+    let layout = Layout::new(&JobName::new("job").unwrap());
+    let path = layout.path(&NodeKind::FormerConfigs);
+    let node = cluster.registry.connect().read(&path).await.unwrap().unwrap();
+    let items = |document: &str| decode_config(document.as_bytes()).unwrap().sharding_total_count;
+    let log = layout.read_former_configs(&node).unwrap().value;
+    log.iter().map(|former| (items(&former.document), former.who.clone())).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn overwritten_configuration_becomes_a_former_one() {
+    let cluster = Cluster::new();
+    let operator = cluster.registry.connect();
+    let overwriting = |items| {
+        let config = JobBuilder::new("job", items).cron(support::EVERY_TEN_SECONDS);
+        config.overwrite(true).build().unwrap()
+    };
+    let first = cluster.member(1);
+    let _one = first.scheduler.schedule(overwriting(3), Runs::default().job()).await.unwrap();
+    let log = ["coordination", "former-configs"];
+    assert_eq!(cluster.stored("job", &log), None, "nothing was replaced");
+    for (n, items) in [(2, 5), (3, 5), (4, 6)] {
+        let member = cluster.member(n);
+        let job = Runs::default().job();
+        let _handle = member.scheduler.schedule(overwriting(items), job).await.unwrap();
+    }
+    let replaced = |items, server: &str| (items, server.to_owned());
+    assert_eq!(former(&cluster).await, [replaced(3, "10.0.0.2"), replaced(5, "10.0.0.4")]);
+
+    // The log of a later version stays, and the job runs.
+    let later = r#"[{"v":99}]"#;
+    operator.commit(Txn::new().put(path("job", &log), later)).await.unwrap();
+    let (last, runs) = (cluster.member(5), Runs::default());
+    let _last = last.scheduler.schedule(overwriting(7), runs.job()).await.unwrap();
+    assert_eq!(cluster.stored("job", &log).as_deref(), Some(later));
+    let stored = cluster.stored("job", &["config"]).unwrap();
+    assert_eq!(decode_config(stored.as_bytes()).unwrap().sharding_total_count, 7);
 }
 
 /// Java fails at properties that it does not know. Other programs may use a stored property that is

@@ -39,10 +39,10 @@ impl ConfigPeriod {
 
 /// Returns the configurations of a job over time, earliest first, without a gap between them.
 ///
-/// They come from the log of former configurations, which has the replacements by operators. Java
-/// instances, and instances whose code overwrites the configuration, write without the log. The
-/// number of writes of the node shows that there were others. If the registry has a clock, the time
-/// of the last write shows since when the present configuration is in force.
+/// They come from the log of former configurations. Java instances, and programs of versions before
+/// 0.2.0 that overwrite the configuration, write without the log. The number of writes of the node
+/// shows that there were others. If the registry has a clock, the time of the last write shows
+/// since when the present configuration is in force.
 ///
 /// A job without a configuration has no period.
 ///

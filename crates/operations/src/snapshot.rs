@@ -297,7 +297,8 @@ impl JobSnapshot {
         log.into_iter().flat_map(|log| log.value.records())
     }
 
-    /// Returns the last configurations that operators have replaced, oldest first.
+    /// Returns the last configurations that operators, and programs with `overwrite`, have
+    /// replaced, oldest first.
     ///
     /// Replacements by Java instances, and by instances whose code overwrites the stored
     /// configuration, are not among them.

@@ -27,7 +27,7 @@ pub(crate) enum ConfigCommand {
     Set(SetArguments),
     /// Show the fields in which a configuration would change; exit code 1 if there are any
     Diff(DiffArguments),
-    /// List the configurations that operators have replaced, and what restoring each would change
+    /// List the former configurations, and what restoring each would change
     Former(FormerArguments),
     /// Restore a configuration that an operator has replaced
     Restore(RestoreArguments),

@@ -1,4 +1,4 @@
-//! `config former`, `restore`: the configurations that operators have replaced.
+//! `config former`, `restore`: the replaced configurations of a job.
 
 use clap::Args;
 use coordination::{FormerConfig, JobName};

@@ -1,4 +1,4 @@
-//! The last configurations that operators have replaced, so that one can be restored.
+//! The last replaced configurations, so that one can be restored.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,16 @@ use crate::UnknownFields;
 pub struct FormerConfig {
     /// The document as it was stored.
     pub document: String,
-    /// Time of the replacement by the operator's clock, in milliseconds since 1970 UTC.
+    /// Time of the replacement by the author's clock, in milliseconds since 1970 UTC.
     pub replaced_ms: i64,
-    /// Author of the change that replaced it.
+    /// Author of the change that replaced it: an operator, or the server of the program.
     pub who: String,
     /// Reason of that change.
     pub why: String,
 }
 
-/// The last configurations of a job that operators have replaced, oldest first.
+/// The last configurations of a job that operators, and programs with `overwrite`, have replaced,
+/// oldest first.
 ///
 /// Their number and size are bounded, so that the log fits one node.
 ///

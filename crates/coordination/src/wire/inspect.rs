@@ -134,7 +134,7 @@ impl Layout {
         Ok(Versioned { value, version: node.stat.version })
     }
 
-    /// Reads the last configurations that operators have replaced.
+    /// Reads the log of former configurations.
     ///
     /// # Errors
     /// The node has no valid log, or the log of a later version.

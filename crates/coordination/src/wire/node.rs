@@ -89,7 +89,7 @@ pub enum NodeKind {
     Audit,
     /// The backfill in progress, and the last ended ones.
     Backfills,
-    /// The last configurations that operators have replaced.
+    /// The last replaced configurations.
     FormerConfigs,
     /// The template that the job was created from.
     Template,

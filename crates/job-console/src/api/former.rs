@@ -1,4 +1,4 @@
-//! Former configurations: the ones that operators have replaced, and the way back to one.
+//! Former configurations: the replaced ones, and the way back to one.
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -13,7 +13,7 @@ use super::place::{Live, Place};
 use crate::access::{Caller, Permission};
 use crate::problem::{Answer, Problem};
 
-/// The configurations of a job that operators have replaced.
+/// The configurations of a job that operators, and programs with `overwrite`, have replaced.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct FormerConfigurations {
     /// Revision of the present configuration, which a restoration names in `If-Match`.
@@ -79,7 +79,7 @@ fn newest_first(job: &JobSnapshot) -> Answer<Vec<FormerConfig>> {
     Ok(former.iter().rev().cloned().collect())
 }
 
-/// Lists the configurations of a job that operators have replaced, the last replaced first.
+/// Lists the former configurations of a job, the last replaced first.
 ///
 /// The entity tag is the revision of the present configuration, and with it the numbers of the
 /// former ones.

@@ -2,12 +2,13 @@
 
 mod decision;
 mod dialect;
+mod former;
 mod java_class;
 mod requests;
 
 use std::time::Duration;
 
-use coordination::{Dialect, JobConfig, Layout, decode_config, decode_template};
+use coordination::{Dialect, JobConfig, Layout, ServerIp, decode_config, decode_template};
 use reg_center::{Op, Txn};
 use trigger::Zone;
 
@@ -37,6 +38,8 @@ pub(crate) struct Settlement {
 pub(crate) struct ConfigStore<'a> {
     pub(crate) seams: &'a Seams,
     pub(crate) local: &'a JobConfig,
+    /// Server of this process, the author of what it replaces.
+    pub(crate) server: &'a ServerIp,
     /// Source of the job's code.
     pub(crate) code_source: &'a CodeSource,
     /// Dialect that the job must have; `None` accepts the stored one.
@@ -52,7 +55,8 @@ pub(crate) struct ConfigStore<'a> {
 impl ConfigStore<'_> {
     /// Reads, decides and writes until the stored configuration needs no further write.
     pub(crate) async fn settle(&self) -> Result<Settlement> {
-        let path = Layout::new(&self.local.job_name).config_path();
+        let layout = Layout::new(&self.local.job_name);
+        let path = layout.config_path();
         let mut has_replaced = false;
         loop {
             let node = self.read(&path).await?;
@@ -81,7 +85,11 @@ impl ConfigStore<'_> {
                     let now = self.seams.clock.wall();
                     check_new_schedule(&local, in_force.as_ref(), self.default_zone, now)?;
                     has_replaced |= node.is_some();
-                    self.write(with_first(class, txn)).await?;
+                    let former = match &node {
+                        Some(replaced) => self.keep_former(&layout, replaced).await?,
+                        None => Txn::new(),
+                    };
+                    self.write(joined(class, [txn, former])).await?;
                 }
                 (Decision::Keep(_), Some(class)) if self.overwrites => {
                     self.write(Txn::new().op(class)).await?;
@@ -116,8 +124,8 @@ impl ConfigStore<'_> {
     }
 }
 
-/// Prepends an operation to a transaction.
-fn with_first(first: Option<Op>, txn: Txn) -> Txn {
-    let all = first.into_iter().chain(txn.ops().iter().cloned());
-    all.fold(Txn::new(), Txn::op)
+/// Joins transactions into one, after an operation.
+fn joined(first: Option<Op>, rest: [Txn; 2]) -> Txn {
+    let rest = rest.iter().flat_map(|txn| txn.ops().iter().cloned());
+    first.into_iter().chain(rest).fold(Txn::new(), Txn::op)
 }

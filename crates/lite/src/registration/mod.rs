@@ -142,6 +142,7 @@ impl Registration {
         let store = ConfigStore {
             seams,
             local: &self.config,
+            server: self.scheduler.incarnations.server(),
             code_source: &self.code_source,
             dialect: self.scheduler.dialect,
             overwrites: self.overwrites,
