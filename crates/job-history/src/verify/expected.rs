@@ -1,5 +1,7 @@
 //! Fires that a job owes in a period, by its configurations.
 
+use std::collections::BTreeMap;
+
 use checker::{Schedule, Texts};
 use coordination::JobConfig;
 use jiff::Timestamp;
@@ -51,6 +53,8 @@ struct PeriodFacts {
     is_known: bool,
     doubt: Option<String>,
     is_monitored: bool,
+    /// Number of items if the schedule is a fixed delay.
+    items_of_fixed_delay: Option<u32>,
 }
 
 /// The period has more than `MAX_FIRES` fires: `until_ms` is the last end with fewer.
@@ -110,6 +114,8 @@ impl Expected {
         let period = self.periods.len();
         let is_monitored = config.config.as_ref().is_ok_and(|config| config.monitor_execution);
         let doubt = config.doubt.clone();
+        let is_fixed_delay = matches!(&schedule, Ok(Some(it)) if it.fixed_delay().is_some());
+        let items = config.config.as_ref().map_or(0, |config| config.sharding_total_count);
         self.periods.push(PeriodFacts {
             from_ms,
             until_ms,
@@ -117,14 +123,14 @@ impl Expected {
             is_known,
             doubt,
             is_monitored,
+            items_of_fixed_delay: is_fixed_delay.then_some(items),
         });
         match (schedule, &config.config) {
-            (Ok(Some(schedule)), _) if schedule.fixed_delay().is_some() => {
-                let reason = "fires with a fixed delay follow from the ends of runs".to_owned();
-                self.leave_unjudged(from_ms, until_ms, reason);
+            (Ok(Some(_)), _) if is_fixed_delay => {
+                let reason = "with a fixed delay, a fire that no item has run is not known";
+                self.leave_unjudged(from_ms, until_ms, reason.to_owned());
             }
-            (Ok(Some(schedule)), Ok(config)) => {
-                let items = config.sharding_total_count;
+            (Ok(Some(schedule)), Ok(_)) => {
                 // Both ends of `between` are included.
                 for fire_ms in schedule.between(from_ms, until_ms - 1) {
                     let left = budget.checked_sub(items.into());
@@ -149,10 +155,29 @@ impl Expected {
         }
     }
 
-    /// Returns the scheduled fire at a time.
+    /// Returns the fire of the schedule at a time.
     pub(super) fn at(&self, fire_ms: i64) -> Option<&ExpectedFire> {
         let place = self.fires.binary_search_by_key(&fire_ms, |fire| fire.fire_ms).ok()?;
         self.fires.get(place)
+    }
+
+    /// Returns the fires of a window by their times. With a fixed delay, these are the fires that an
+    /// item has run, which all items owe; `run` are the times of scheduled runs.
+    pub(super) fn in_window(
+        &self,
+        (from_ms, until_ms): (i64, i64),
+        run: impl Iterator<Item = i64>,
+    ) -> BTreeMap<i64, ExpectedFire> {
+        let first = self.fires.partition_point(|fire| fire.fire_ms < from_ms);
+        let end = self.fires.partition_point(|fire| fire.fire_ms < until_ms);
+        let scheduled = self.fires.get(first..end).unwrap_or_default().iter().copied();
+        let with_fixed_delay = run.filter_map(|fire_ms| {
+            let period = self.periods.iter().position(|it| it.contains(fire_ms))?;
+            let facts = self.periods.get(period)?;
+            let (items, is_owed) = (facts.items_of_fixed_delay?, !facts.is_near(fire_ms));
+            Some(ExpectedFire { fire_ms, items, is_owed, period })
+        });
+        scheduled.chain(with_fixed_delay).map(|fire| (fire.fire_ms, fire)).collect()
     }
 
     /// Returns true if the fires around this time are known for certain.
@@ -176,11 +201,15 @@ impl Expected {
     }
 
     fn period_at(&self, ms: i64) -> Option<&PeriodFacts> {
-        self.periods.iter().find(|it| (it.from_ms..it.until_ms).contains(&ms))
+        self.periods.iter().find(|it| it.contains(ms))
     }
 }
 
 impl PeriodFacts {
+    fn contains(&self, ms: i64) -> bool {
+        (self.from_ms..self.until_ms).contains(&ms)
+    }
+
     fn is_near(&self, fire_ms: i64) -> bool {
         self.changes.iter().any(|change| fire_ms.abs_diff(*change) < CHANGE_MS.unsigned_abs())
     }

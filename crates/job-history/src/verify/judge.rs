@@ -41,22 +41,19 @@ pub(super) struct Judge<'a> {
 impl Judge<'_> {
     /// Judges the fires of the window from `from_ms` to before `until_ms`, in the order of time and
     /// item.
-    pub(super) fn fires(&self, (from_ms, until_ms): (i64, i64)) -> Vec<JudgedFire> {
-        let fires = &self.expected.fires;
-        let first = fires.partition_point(|fire| fire.fire_ms < from_ms);
-        let end = fires.partition_point(|fire| fire.fire_ms < until_ms);
-        let expected = fires.get(first..end).unwrap_or_default();
+    pub(super) fn fires(&self, window: (i64, i64)) -> Vec<JudgedFire> {
+        let records = || self.evidence.records.values();
+        let run = records().filter(|it| is_scheduled_run(it)).map(|it| it.fire.as_millisecond());
+        let expected = self.expected.in_window(window, run);
         let mut judged: Vec<_> =
-            expected.iter().flat_map(|fire| self.expected_fire(fire)).collect();
-        let records = self.evidence.records.values();
-        judged.extend(records.filter(|it| !self.is_expected(it)).map(|it| self.unexpected(it)));
+            expected.values().flat_map(|fire| self.expected_fire(fire)).collect();
+        judged.extend(records().filter_map(|record| {
+            let fire = expected.get(&record.fire.as_millisecond());
+            let is_expected = fire.is_some_and(|fire| record.item.index() < fire.items);
+            (!is_expected).then(|| self.unexpected(record, fire))
+        }));
         judged.sort_by_key(|fire| (fire.fire, fire.item));
         judged
-    }
-
-    fn is_expected(&self, record: &FireRecord) -> bool {
-        let fire = self.expected.at(record.fire.as_millisecond());
-        fire.is_some_and(|fire| record.item.index() < fire.items)
     }
 
     fn expected_fire(&self, fire: &ExpectedFire) -> impl Iterator<Item = JudgedFire> {
@@ -91,14 +88,12 @@ impl Judge<'_> {
     }
 
     /// Judges a record that the schedule does not explain: a manual request, or a fire of an
-    /// unknown schedule.
-    fn unexpected(&self, record: &FireRecord) -> JudgedFire {
+    /// unknown schedule. `fire` is the expected one of this time, which the item does not have.
+    fn unexpected(&self, record: &FireRecord, fire: Option<&ExpectedFire>) -> JudgedFire {
         let fire_ms = record.fire.as_millisecond();
-        // Manual requests have an odd number of milliseconds.
-        let is_scheduled = fire_ms % 1_000 == 0;
-        let ran = record.token.is_some();
-        let (verdict, reason) = if is_scheduled && ran && self.expected.is_known_at(fire_ms) {
-            let what = match self.expected.at(fire_ms) {
+        let is_known = self.expected.is_known_at(fire_ms);
+        let (verdict, reason) = if is_scheduled_run(record) && is_known {
+            let what = match fire {
                 Some(ExpectedFire { items: 1, .. }) => "the job had 1 item then".to_owned(),
                 Some(fire) => format!("the job had {} items then", fire.items),
                 None => "the schedule has no fire at this time".to_owned(),
@@ -289,6 +284,11 @@ impl Judge<'_> {
     fn ledger(&self, item: ShardingItem) -> Option<&Ledger> {
         self.registry.records.get(&item.index())
     }
+}
+
+/// Returns true if a scheduled fire was run. Manual requests have an odd number of milliseconds.
+fn is_scheduled_run(record: &FireRecord) -> bool {
+    record.token.is_some() && record.fire.as_millisecond() % 1_000 == 0
 }
 
 /// Returns the two completed runs of a fire, in words.

@@ -567,6 +567,32 @@ fn run_that_the_schedule_lacks_is_unexplained_but_a_request_is_not() {
 }
 
 #[test]
+fn all_items_owe_a_fire_with_a_fixed_delay_that_one_has_run() {
+    let item = |n, minute| FireRecord { item: sharding::ShardingItem::new(n), ..record(minute) };
+    let request = FireRecord { fire: evidence::time(NOON + 90_001), ..record(0) };
+    let records = vec![record(0), item(1, 0), item(2, 0), item(3, 0), request, item(1, 3)];
+    let config = period(|config| {
+        config.cron = Some("@after 70s".to_owned());
+        config.sharding_total_count = 3;
+    });
+    let facts = Facts::of(records).with(|it| it.configs = vec![config]);
+    let judged = facts.judged(5);
+    let rows: Vec<_> = judged.iter().map(|it| (it.fire, it.item.index(), it.verdict)).collect();
+    let expected = [
+        (at(0), 0, Verdict::Run),
+        (at(0), 1, Verdict::Run),
+        (at(0), 2, Verdict::Run),
+        (at(0), 3, Verdict::Unexplained),
+        (evidence::time(NOON + 90_001), 0, Verdict::Run),
+        (at(3), 0, Verdict::Unexplained),
+        (at(3), 1, Verdict::Run),
+        (at(3), 2, Verdict::Unexplained),
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(judged[3].reason.as_deref(), Some("it was run, but the job had 3 items then"));
+}
+
+#[test]
 fn unknown_configurations_leave_records_to_speak_for_themselves() {
     let mut before = period(|_| ());
     before.until = Some(at(5));
