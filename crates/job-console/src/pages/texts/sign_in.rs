@@ -8,6 +8,10 @@ messages! {
     sign_in_with(name: &str) "Sign in with {name}" | "通过 {name} 登录";
     user_name() "User name" | "用户名";
     password() "Password" | "密码";
+}
+
+#[cfg(feature = "oidc")]
+messages! {
     signed_out() "Signed out" | "已退出登录";
     sign_out_at(name: &str) "Sign out at {name}" | "在 {name} 退出登录";
 }
