@@ -161,8 +161,8 @@ impl Expected {
         self.fires.get(place)
     }
 
-    /// Returns the fires of a window by their times. With a fixed delay, these are the fires that an
-    /// item has run, which all items owe; `run` are the times of scheduled runs.
+    /// Returns the fires of a window by their times. With a fixed delay, these are the fires that
+    /// an item has run, which all items owe; `run` are the times of scheduled runs.
     pub(super) fn in_window(
         &self,
         (from_ms, until_ms): (i64, i64),
