@@ -212,7 +212,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Resume(given) => given.run(cx).await,
         Command::Disable(given) => given.run(cx).await,
         Command::Enable(given) => given.run(cx).await,
-        Command::Drain(given) => given.run(cx).await,
+        Command::Drain(given) => Box::pin(given.run(cx)).await,
         Command::Shutdown(given) => given.run(cx).await,
         Command::Remove(given) => Box::pin(given.run(cx)).await,
         Command::RemoveServer(given) => given.run(cx).await,
