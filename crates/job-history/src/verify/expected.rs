@@ -53,6 +53,8 @@ struct PeriodFacts {
     is_known: bool,
     doubt: Option<String>,
     is_monitored: bool,
+    /// Fires before this time need no record.
+    owed_from_ms: i64,
     /// Number of items if the schedule is a fixed delay.
     items_of_fixed_delay: Option<u32>,
 }
@@ -123,6 +125,7 @@ impl Expected {
             is_known,
             doubt,
             is_monitored,
+            owed_from_ms: owed_from,
             items_of_fixed_delay: is_fixed_delay.then_some(items),
         });
         match (schedule, &config.config) {
@@ -162,22 +165,44 @@ impl Expected {
     }
 
     /// Returns the fires of a window by their times. With a fixed delay, these are the fires that
-    /// an item has run, which all items owe; `run` are the times of scheduled runs.
+    /// an item has run, which all items owe; `runs` are the fires and the starts of scheduled runs.
     pub(super) fn in_window(
         &self,
         (from_ms, until_ms): (i64, i64),
-        run: impl Iterator<Item = i64>,
-    ) -> BTreeMap<i64, ExpectedFire> {
+        runs: impl Iterator<Item = (i64, i64)>,
+    ) -> Result<BTreeMap<i64, ExpectedFire>, TooManyFires> {
         let first = self.fires.partition_point(|fire| fire.fire_ms < from_ms);
         let end = self.fires.partition_point(|fire| fire.fire_ms < until_ms);
         let scheduled = self.fires.get(first..end).unwrap_or_default().iter().copied();
-        let with_fixed_delay = run.filter_map(|fire_ms| {
-            let period = self.periods.iter().position(|it| it.contains(fire_ms))?;
-            let facts = self.periods.get(period)?;
-            let (items, is_owed) = (facts.items_of_fixed_delay?, !facts.is_near(fire_ms));
-            Some(ExpectedFire { fire_ms, items, is_owed, period })
-        });
-        scheduled.chain(with_fixed_delay).map(|fire| (fire.fire_ms, fire)).collect()
+        let mut fires: BTreeMap<_, _> = scheduled.map(|fire| (fire.fire_ms, fire)).collect();
+        let mut budget = MAX_FIRES;
+        for (fire_ms, began_ms) in runs {
+            let Some(fire) = self.with_fixed_delay(fire_ms, began_ms) else { continue };
+            if let Some(known) = fires.get_mut(&fire_ms) {
+                known.is_owed &= fire.is_owed;
+                continue;
+            }
+            let left = budget.checked_sub(fire.items.into());
+            budget = left.ok_or(TooManyFires { until_ms: fire_ms })?;
+            fires.insert(fire_ms, fire);
+        }
+        Ok(fires)
+    }
+
+    /// Returns the fire with a fixed delay of which an item has a run.
+    fn with_fixed_delay(&self, fire_ms: i64, began_ms: i64) -> Option<ExpectedFire> {
+        let period = self.periods.iter().position(|it| it.contains(fire_ms))?;
+        let facts = self.periods.get(period)?;
+        let items = facts.items_of_fixed_delay?;
+        // A shorter delay can put a fire before the change, and the items of that time owe nothing.
+        let is_owed =
+            fire_ms >= facts.owed_from_ms && began_ms < facts.until_ms && !facts.is_near(fire_ms);
+        Some(ExpectedFire { fire_ms, items, is_owed, period })
+    }
+
+    /// Returns true if the fire follows from the end of the one before.
+    pub(super) fn has_fixed_delay(&self, fire: &ExpectedFire) -> bool {
+        self.periods.get(fire.period).is_some_and(|it| it.items_of_fixed_delay.is_some())
     }
 
     /// Returns true if the fires around this time are known for certain.

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use sharding::ShardingItem;
 
 use super::evidence::{Background, Evidence, time};
-use super::expected::{Expected, ExpectedFire};
+use super::expected::{Expected, ExpectedFire, TooManyFires};
 use super::registry_facts::RegistryFacts;
 use super::{JudgedFire, Verdict};
 use crate::{DropRecord, FireRecord};
@@ -41,10 +41,13 @@ pub(super) struct Judge<'a> {
 impl Judge<'_> {
     /// Judges the fires of the window from `from_ms` to before `until_ms`, in the order of time and
     /// item.
-    pub(super) fn fires(&self, window: (i64, i64)) -> Vec<JudgedFire> {
+    pub(super) fn fires(&self, window: (i64, i64)) -> Result<Vec<JudgedFire>, TooManyFires> {
         let records = || self.evidence.records.values();
-        let run = records().filter(|it| is_scheduled_run(it)).map(|it| it.fire.as_millisecond());
-        let expected = self.expected.in_window(window, run);
+        let runs = records().filter(|it| is_scheduled_run(it)).map(|it| {
+            let (fire, began) = (it.fire, it.began.unwrap_or(it.fire));
+            (fire.as_millisecond(), began.as_millisecond())
+        });
+        let expected = self.expected.in_window(window, runs)?;
         let mut judged: Vec<_> =
             expected.values().flat_map(|fire| self.expected_fire(fire)).collect();
         judged.extend(records().filter_map(|record| {
@@ -53,7 +56,7 @@ impl Judge<'_> {
             (!is_expected).then(|| self.unexpected(record, fire))
         }));
         judged.sort_by_key(|fire| (fire.fire, fire.item));
-        judged
+        Ok(judged)
     }
 
     fn expected_fire(&self, fire: &ExpectedFire) -> impl Iterator<Item = JudgedFire> {
@@ -200,7 +203,11 @@ impl Judge<'_> {
                 let reason = "no instance ran it, as the record of the item in the registry shows";
                 return (Verdict::Missed, Some(reason.to_owned()));
             }
-            if record.settled_until().is_none_or(|settled| settled.0 < fire_ms) {
+            let is_settled = record.settled_until().is_some_and(|settled| settled.0 >= fire_ms);
+            if !is_settled && self.expected.has_fixed_delay(fire) {
+                return (Verdict::Open, Some("the fire waits for the run of this item".to_owned()));
+            }
+            if !is_settled {
                 return self.unsettled(record, ShardingItem::new(item), fire_ms);
             }
         }

@@ -126,7 +126,8 @@ impl Examination<'_> {
             let evidence = evidence.map_err(|TooManyRecords| too_many_records(self.query))?;
             let Self { expected, registry, background, .. } = &self;
             let judge = Judge { expected, registry, background, evidence: &evidence };
-            for fire in judge.fires((from_ms, end_ms)) {
+            let judged = judge.fires((from_ms, end_ms));
+            for fire in judged.map_err(|error| too_many_fires(self.query, &error))? {
                 self.add(fire, &mut found);
             }
             carried = evidence.into_carried();

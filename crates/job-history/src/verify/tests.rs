@@ -124,7 +124,7 @@ impl Facts {
         let period = (NOON, NOON + minutes * MINUTE);
         let expected = Expected::of(&self.configs, period, Some(NOON - 10 * MINUTE)).unwrap();
         let Self { registry, background, evidence, .. } = self;
-        Judge { expected: &expected, registry, background, evidence }.fires(period)
+        Judge { expected: &expected, registry, background, evidence }.fires(period).unwrap()
     }
 
     /// Returns the verdict of the fire at noon, and its reason.
@@ -590,6 +590,31 @@ fn all_items_owe_a_fire_with_a_fixed_delay_that_one_has_run() {
     ];
     assert_eq!(rows, expected);
     assert_eq!(judged[3].reason.as_deref(), Some("it was run, but the job had 3 items then"));
+
+    // The fire is not over before all items have run it.
+    let waits = facts.with(|it| {
+        it.registry.records.insert(0, Ledger::new(Some(FireTime(NOON + 2 * MINUTE))));
+    });
+    let last = |facts: &Facts, item: u32| {
+        let found = facts.judged(5).into_iter().rfind(|it| it.item.index() == item);
+        found.map(|it| (it.fire, it.verdict))
+    };
+    assert_eq!(last(&waits, 0), Some((at(3), Verdict::Open)));
+    // Neither around a change, nor by a run that began after it.
+    let replaced_after = |seconds: i64| {
+        let mut period = waits.configs[0].clone();
+        period.until = Some(evidence::time(NOON + 3 * MINUTE + seconds * 1_000));
+        period
+    };
+    for (seconds, expected) in [(4, None), (30, Some((at(3), Verdict::Unexplained)))] {
+        let mut facts = Facts::of(vec![record(0), item(1, 3)]);
+        facts.configs = vec![replaced_after(seconds)];
+        assert_eq!(last(&facts, 2).filter(|(fire, _)| *fire == at(3)), expected, "{seconds}");
+    }
+    let late = FireRecord { began: Some(at(4)), ..item(1, 3) };
+    let mut facts = Facts::of(vec![record(0), late]);
+    facts.configs = vec![replaced_after(30)];
+    assert_eq!(last(&facts, 2).filter(|(fire, _)| *fire == at(3)), None);
 }
 
 #[test]
