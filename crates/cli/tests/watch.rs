@@ -82,7 +82,7 @@ async fn killed_worker_is_reported_once_and_its_successor_resolves_it() {
     write(path, &server);
     let mut first = worker(path).await;
     let (watching, port) = watcher(path).await;
-    // An item without any run has no record, by which the watcher could judge it.
+    // A worker that is killed before it has items leaves no record by which they can be judged.
     first.logged("it has begun").await;
     first.child.kill().await.unwrap();
     let violated = server.next().await.body;

@@ -55,6 +55,9 @@ pub struct Memory {
     /// are not stored.
     #[serde(skip)]
     running_since: BTreeMap<u32, i64>,
+    /// Times since which a run is seen that waits for a takeover, by item. They are not stored.
+    #[serde(skip)]
+    orphaned_since: BTreeMap<u32, i64>,
     /// Last run of each slot whose outcome is counted. They are not stored.
     #[serde(skip)]
     counted: BTreeMap<Slot, u64>,
@@ -124,6 +127,7 @@ impl Memory {
         self.failing.retain(|item, _| *item < total);
         self.successes.retain(|item, _| *item < total);
         self.counted.retain(|slot, _| slot.item.index() < total);
+        self.orphaned_since.retain(|item, _| *item < total);
     }
 
     fn observe_schedule(&mut self, job: &JobSnapshot, config: &JobConfig, now: i64) {
@@ -151,6 +155,11 @@ impl Memory {
             } else {
                 self.running_since.remove(&key.index());
             }
+        }
+        if job.is_orphaned(item) {
+            self.orphaned_since.entry(index).or_insert(now);
+        } else {
+            self.orphaned_since.remove(&index);
         }
         let shown = job.view().item(item);
         let Some(record) = shown.ledger.as_ref().map(|ledger| &ledger.value) else { return };
@@ -228,6 +237,11 @@ impl Memory {
     /// slot.
     pub(crate) fn running_since(&self, key: u32) -> Option<i64> {
         self.running_since.get(&key).copied()
+    }
+
+    /// Returns the time since which a run of an item was observed that waits for a takeover.
+    pub(crate) fn orphaned_since(&self, item: u32) -> Option<i64> {
+        self.orphaned_since.get(&item).copied()
     }
 
     /// Returns the time before which fires of an item are not judged.

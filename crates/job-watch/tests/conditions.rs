@@ -45,10 +45,7 @@ fn item_is_late_after_its_deadline() {
             "outcome": "succeeded", "began": at(-600).as_millisecond(),
             "ended": at(200).as_millisecond(),
         });
-        let lost = job.clone().running(0, 2, 0, None).disabled(1).killed(1);
-        let of_lost =
-            "violated since 720: item 0 (owner 10.0.0.1@-@1, which is gone) has not begun";
-        let rows: [Row<'_>; 17] = [
+        let rows: [Row<'_>; 15] = [
             ("before the fire", job.clone(), -1, "ok"),
             ("after the fire", job.clone(), 0, "pending until 120"),
             ("before the deadline", job.clone(), 119, "pending until 120"),
@@ -58,8 +55,6 @@ fn item_is_late_after_its_deadline() {
             ("one item has begun", one_begun, 120, "violated since 120: item 1 (owner"),
             ("both have begun", began, 120, "ok"),
             ("the run goes on", job.clone().running(0, 2, 0, None).disabled(1), 5_000, "ok"),
-            ("the instance of the run is gone", lost.clone(), 719, "pending until 720"),
-            ("and does not come back", lost, 720, of_lost),
             ("paused", paused, 700, "suspended: all servers are paused, and no item starts"),
             ("disabled", job.clone().server(1, "DISABLED"), 700, "suspended: "),
             ("items disabled", job.clone().disabled(0).disabled(1), 700, "suspended: all items"),
@@ -78,6 +73,37 @@ fn item_is_late_after_its_deadline() {
             ),
         ];
         check(ConditionKind::LateAfter, "late_after = \"2m\"", &job, &rows);
+    }
+}
+
+#[test]
+fn lost_run_delays_fires_until_it_should_be_taken_over() {
+    for dialect in DIALECTS {
+        let job = fresh(Job::rust(dialect)).disabled(1);
+        let of_3 = dialect == Dialect::V3;
+        let runs = |job: Job| if of_3 { job.lasting_mark(0, 1) } else { job.mark(0) };
+        let runs = runs(job.running(0, 2, 0, None));
+        let dead = runs.clone().killed(1);
+        // The mark of 2.1.5 ends with its session.
+        let dead = if of_3 {
+            dead.without("/sharding/0/alive")
+        } else {
+            dead.without("/sharding/0/running")
+        };
+        let mut watched = Watched::new("late_after = \"2m\"\nat_most = \"3h\"");
+        watched.see(Some(&runs), BEFORE);
+        let mut late =
+            |job: &Job, seconds| watched.state(ConditionKind::LateAfter, Some(job), seconds);
+        assert_eq!(late(&runs, 5_000), "ok", "the run goes on");
+        assert_eq!(late(&dead, 5_001), "pending until 5121", "{dialect:?}");
+        assert_eq!(late(&dead, 5_120), "pending until 5121");
+        let state = late(&dead, 5_121);
+        let gone = "violated since 5121: item 0 (owner 10.0.0.1@-@1, which is gone) has not begun";
+        assert!(state.starts_with(gone), "{dialect:?}: {state}");
+        assert_eq!(late(&runs, 5_200), "ok", "it was taken over");
+        let mut at_most = |seconds| watched.state(ConditionKind::AtMost, Some(&dead), seconds);
+        let state = at_most(3 * 3_600);
+        assert!(state.contains("runs on 10.0.0.1@-@1, which is gone, since"), "{state}");
     }
 }
 

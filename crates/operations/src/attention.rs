@@ -8,7 +8,8 @@
 //!
 //! - **Fire:** the next fire by the record of an idle item. While the item runs, it is the first
 //!   fire after that of the run, because a run that goes on past it prevents it. With `overlap =
-//!   parallel n`, an item counts as idle here as long as it has fewer than `n` unfinished runs.
+//!   parallel n`, an item counts as idle here as long as it has fewer than `n` unfinished runs. While
+//!   a run waits for a takeover, the item is not late.
 //! - **Chance:** the owner is a registered Rust instance that is not leaving, on an enabled server.
 //!   So no item of a paused, disabled or stopped job is late. Java instances write no records, so
 //!   their fires are unknown.
@@ -20,12 +21,12 @@
 
 use std::collections::BTreeMap;
 
-use coordination::{JobView, Ledger, LedgerState, NodeKind, ServerState, server_of};
+use coordination::{JobView, LedgerState, NodeKind, ServerState, server_of};
 use jiff::Timestamp;
 use reg_center::{Revision, Stat};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::slots::{has_run, slots_of};
+use crate::slots::slots_of;
 use crate::{JobBrief, JobSnapshot, JobState};
 
 /// Time after [`JobBrief::late_after_ms`] from which a job counts as late, in milliseconds. Clocks
@@ -143,12 +144,7 @@ pub fn due_fire(job: &JobSnapshot, item: ShardingItem, ready_ms: Option<i64>) ->
 
 /// Returns true if runs of an item prevent its next one: in as many slots as the job allows.
 fn is_held_by_runs(job: &JobSnapshot, item: ShardingItem) -> bool {
-    let runs = slots_of(job.view(), item).filter(|(_, shown)| has_run(shown)).count();
-    usize::try_from(job.slot_limit()).is_ok_and(|limit| runs >= limit)
-}
-
-fn is_orphan(ledger: &Ledger) -> bool {
-    matches!(ledger.state, LedgerState::Orphan(_))
+    usize::try_from(job.slot_limit()).is_ok_and(|limit| job.live_runs(item) >= limit)
 }
 
 /// Returns the item of a job whose fire is due first.
@@ -187,10 +183,8 @@ pub(crate) fn chance(job: &JobSnapshot, item: ShardingItem) -> Option<Chance> {
     let fire_ms = if job.has_all_runs(item) {
         let runs = slots_of(job.view(), item)
             .filter_map(|(_, shown)| Some(shown.ledger.as_ref()?.value.run()?.fire));
-        let any_orphaned = slots_of(job.view(), item)
-            .any(|(_, shown)| shown.ledger.as_ref().is_some_and(|ledger| is_orphan(&ledger.value)));
         // An orphaned run hides whether the item could have started the fire.
-        let last = runs.max().filter(|_| !any_orphaned)?;
+        let last = runs.max().filter(|_| !job.is_orphaned(item))?;
         job.fire_after(last.0)?
     } else if record.state == LedgerState::Retired {
         return None;

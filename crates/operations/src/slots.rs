@@ -83,8 +83,9 @@ impl JobSnapshot {
         slots_of(self.view(), item).filter(is_live).count()
     }
 
-    /// Returns true if a run of an item waits for a takeover.
-    pub(crate) fn is_orphaned(&self, item: ShardingItem) -> bool {
+    /// Returns true if a run of an item waits for a takeover: its holder is gone, or gave it up.
+    #[must_use]
+    pub fn is_orphaned(&self, item: ShardingItem) -> bool {
         slots_of(self.view(), item).any(|(slot, _)| self.is_slot_orphaned(slot))
     }
 

@@ -300,8 +300,7 @@ impl JobSnapshot {
     /// Returns the last configurations that operators, and programs with `overwrite`, have
     /// replaced, oldest first.
     ///
-    /// Replacements by Java instances, and by instances whose code overwrites the stored
-    /// configuration, are not among them.
+    /// Replacements by Java instances are not among them.
     ///
     /// # Errors
     /// The log is damaged, or a later version wrote it.
@@ -439,8 +438,10 @@ impl JobSnapshot {
     pub fn lost_holder(&self, key: ShardingItem) -> Option<&InstanceId> {
         let shown = self.view.item(key);
         let run = shown.ledger.as_ref().and_then(|ledger| ledger.value.running())?;
-        let is_lost = !self.view.is_registered(&run.holder) && !shown.marks.shows_run();
-        is_lost.then_some(&run.holder)
+        // The mark of 3.x outlasts its session; `alive` does not.
+        let is_left_over = shown.marks.lasting_holder() == Some(&run.holder) && !shown.marks.alive;
+        let is_marked = shown.marks.shows_run() && !is_left_over;
+        (!self.view.is_registered(&run.holder) && !is_marked).then_some(&run.holder)
     }
 
     /// Returns the Rust instance that marks an item, or the slot with this key, as running although

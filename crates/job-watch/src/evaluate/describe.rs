@@ -34,7 +34,8 @@ pub(super) fn violation(
         },
         Condition::AtMost(longest) => {
             let (slot, began) = scene.oldest_run(item).unwrap_or((Slot::of(item), None));
-            let runner = scene.job.runner(slot.key()).map(|id| format!(" on {id}"));
+            let gone = scene.job.lost_holder(slot.key()).map_or("", |_| ", which is gone,");
+            let runner = scene.job.runner(slot.key()).map(|id| format!(" on {id}{gone}"));
             let (runner, began) = (runner.unwrap_or_default(), began.map(moment));
             let began = began.unwrap_or_default();
             format!("item {slot} runs{runner} since {began}, longer than {longest:?}")

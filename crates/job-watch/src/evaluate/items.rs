@@ -236,17 +236,20 @@ impl<'a> Scene<'a> {
     pub(super) fn owed(&self, item: ShardingItem, after: Duration) -> Option<(i64, i64)> {
         let record = self.record(item).ok()?;
         let allowed = millis(after).saturating_add(self.job.jitter_ms());
+        // A run held the fires back until its instance was gone.
+        let orphaned = self.seen.memory.orphaned_since(item.index()).unwrap_or(i64::MIN);
+        let late = |owed: i64| owed.max(orphaned).saturating_add(allowed);
         let from = self.seen.memory.judged_from(item.index()).unwrap_or(self.now);
         if let Some(noted) = record.misfire.filter(|noted| noted.last.0 >= from) {
             // The item was busy at the noted fires, so their run is owed since the end of that.
             let owed = noted.first.0.max(self.last_end(item).unwrap_or(i64::MIN));
-            return Some((noted.first.0, owed.saturating_add(allowed)));
+            return Some((noted.first.0, late(owed)));
         }
         // Fires that met a busy item are no later than the end of its run.
         let settled =
             record.last_fire.map(|fire| fire.0).max(self.end_that_settles(item)).max(Some(from))?;
         let fire = self.job.fire_after(settled)?;
-        Some((fire, fire.saturating_add(allowed)))
+        Some((fire, late(fire)))
     }
 
     fn late(&self, item: ShardingItem, after: Duration) -> Verdict {

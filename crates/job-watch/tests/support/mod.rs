@@ -103,6 +103,13 @@ impl Job {
         self.put(&format!("/sharding/{item}/running"), "", true)
     }
 
+    /// Adds the marks of a run of instance `n` in 3.x with failover, of which one is persistent.
+    pub(crate) fn lasting_mark(self, item: u32, n: u8) -> Self {
+        let holder = format!("10.0.0.{n}@-@{n}");
+        let marked = self.put(&format!("/sharding/{item}/running"), holder, false);
+        marked.put(&format!("/sharding/{item}/alive"), "", true)
+    }
+
     pub(crate) fn record(self, item: u32, record: &Value) -> Self {
         self.put(&format!("/ledger/{item}"), record.to_string(), false)
     }
