@@ -703,7 +703,7 @@ async fn replaced_configuration_is_listed_and_restored() {
     let world = World::new();
     let _members = world.shared().await;
     let none = world.ejob(&["config", "former", "report"]).await.done();
-    assert_eq!(none, "no operator has replaced the configuration\n");
+    assert_eq!(none, "the configuration has not been replaced\n");
     let missing = world.ejob(&["config", "restore", "report"]).await;
     assert_eq!(missing.exit, Exit::NotFound, "{missing:?}");
 

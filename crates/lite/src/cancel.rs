@@ -230,7 +230,8 @@ impl Canceller {
         Ok(items.collect())
     }
 
-    /// Returns true if a slot of the item has an unfinished run.
+    /// Returns true if a slot of the item has an unfinished run. The record of the item names its
+    /// last slot.
     async fn runs(&self, item: ShardingItem) -> Result<bool> {
         let (mut number, mut further_slots) = (0, 0);
         while number <= further_slots {

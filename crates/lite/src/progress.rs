@@ -178,6 +178,10 @@ impl ProgressWriter {
                 Ok(()) => {}
                 // Another run holds the item.
                 Err(CheckpointError::Fenced { .. }) => return,
+                // The stored progress stays that of a later version until the end of the run.
+                Err(error @ CheckpointError::Record { .. }) => {
+                    return tracing::warn!(%error, "the run writes no progress");
+                }
                 Err(error) => {
                     let error: &dyn std::error::Error = &error;
                     tracing::debug!(error, "progress is not written");

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::JobSnapshot;
 
-/// Largest difference between the clocks of an operator and of the registry for the same write, in
+/// Largest difference between the clocks of an author and of the registry for the same write, in
 /// milliseconds.
 const SAME_WRITE_MS: i64 = 60_000;
 
@@ -144,7 +144,7 @@ impl Records {
 /// Reason of a period whose configuration the registry does not have.
 const NOT_ON_RECORD: &str = "the configuration of that time is not on record";
 
-/// Returns true if a write is not the one that an operator has logged.
+/// Returns true if a write is not the logged one.
 fn is_later(written: Timestamp, logged: Timestamp) -> bool {
     written.as_millisecond().saturating_sub(logged.as_millisecond()) > SAME_WRITE_MS
 }

@@ -108,7 +108,7 @@ pub struct JobBrief {
     /// configured number; `None` if none was counted. Java instances, jobs without monitoring and
     /// versions before 0.2.0 do not count.
     pub runs: Option<CountsBrief>,
-    /// Records that all runs of these items have processed; `None` if none was counted.
+    /// Records that all runs have processed, by the items like `runs`; `None` if none was counted.
     pub processed: Option<CountsBrief>,
 }
 

@@ -96,8 +96,8 @@ impl Judge<'_> {
         let is_failure =
             matches!(outcome, Some(Outcome::Failed | Outcome::Panicked | Outcome::TimedOut));
         let expected = Counts {
-            succeeded: old.succeeded + u64::from(is_success),
-            failed: old.failed + u64::from(is_failure),
+            succeeded: old.succeeded.saturating_add(u64::from(is_success)),
+            failed: old.failed.saturating_add(u64::from(is_failure)),
         };
         self.expect(counted == expected, S7, Some(i), |_| {
             format!("{old:?} became {counted:?} after a run with the outcome {outcome:?}")

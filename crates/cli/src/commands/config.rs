@@ -29,7 +29,7 @@ pub(crate) enum ConfigCommand {
     Diff(DiffArguments),
     /// List the former configurations, and what restoring each would change
     Former(FormerArguments),
-    /// Restore a configuration that an operator has replaced
+    /// Restore a former configuration
     Restore(RestoreArguments),
 }
 

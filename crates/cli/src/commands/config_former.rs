@@ -24,7 +24,7 @@ impl FormerArguments {
         let job = cx.operations().await?.job(&self.job).await?;
         let former = newest_first(&job)?;
         if former.is_empty() {
-            let text = "no operator has replaced the configuration\n";
+            let text = "the configuration has not been replaced\n";
             return Ok(Page::new(text, &json!({ "former": [] })));
         }
         let rows = former.iter().enumerate().map(|(n, former)| {
@@ -110,7 +110,7 @@ impl RestoreArguments {
         let wanted = former.get(index).ok_or_else(|| {
             let (job, back) = (&self.job, self.back);
             Fault::not_found(match former.len() {
-                0 => format!("no operator has replaced the configuration of job {job}"),
+                0 => format!("the configuration of job {job} has not been replaced"),
                 n => format!("--back is {back}; valid for job {job} is 1 to {n}"),
             })
         })?;

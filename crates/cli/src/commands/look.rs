@@ -81,7 +81,7 @@ fn job_page(job: &JobSnapshot) -> Page {
         (Column::plain("dialect"), brief.dialect.to_owned()),
         (Column::plain("failover"), text(config.map(|config| config.failover.to_string()))),
         (Column::plain("requests"), requests(job, &items)),
-        (Column::plain("runs"), text(brief.runs.map(|of| of.to_string()))),
+        (Column::plain("runs"), text(brief.runs.map(|of| format!("{of}, in all")))),
         (Column::plain("processed"), text(brief.processed.map(|of| format!("{of}, in all runs")))),
         (Column::plain("servers"), list(servers.iter().map(|(ip, state)| format!("{ip} {state}")))),
     ]);

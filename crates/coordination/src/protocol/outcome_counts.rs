@@ -13,7 +13,7 @@ pub struct OutcomeCounts {
 }
 
 impl OutcomeCounts {
-    /// Returns the sum of both. Each number stops at the greatest one of its type.
+    /// Returns the sums, which saturate at `u64::MAX`.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {

@@ -22,12 +22,12 @@ pub(super) struct FormerConfigurations {
     rows: Vec<FormerConfiguration>,
 }
 
-/// A configuration that an operator has replaced.
+/// A former configuration.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct FormerConfiguration {
     /// Number of the configuration at this revision: 1 was replaced last.
     index: u32,
-    /// Time of the replacement by the operator's clock, in milliseconds since 1970 UTC.
+    /// Time of the replacement by the author's clock, in milliseconds since 1970 UTC.
     replaced_ms: i64,
     /// Author of the change that replaced it.
     who: String,
@@ -160,7 +160,7 @@ pub(super) async fn restore_configuration(
     let index = usize::try_from(body.index).ok().and_then(|index| index.checked_sub(1));
     let wanted = index.and_then(|index| former.get(index)).ok_or_else(|| {
         let valid = match former.len() {
-            0 => "none is valid: no operator has replaced the configuration".to_owned(),
+            0 => "none is valid: the configuration has not been replaced".to_owned(),
             n => format!("valid is 1 to {n}"),
         };
         Problem::invalid(format!("index is {}; {valid}", body.index))

@@ -1,6 +1,6 @@
 //! The log of former configurations, which gets a document that a registration overwrites.
 
-use coordination::{FormerConfig, Layout, NodeKind, OperatorStep};
+use coordination::{FormerConfig, FormerConfigs, Layout, NodeKind, OperatorStep};
 use reg_center::{Node, Txn};
 
 use super::ConfigStore;
@@ -11,19 +11,25 @@ const WHY: &str = "registration by a program with overwrite";
 
 impl ConfigStore<'_> {
     /// Returns the operations that keep a document which is to be overwritten, for the transaction
-    /// that does so. One that is not text cannot be kept.
+    /// that does so. It is kept whatever it differs in: `config_periods` compares the number of
+    /// entries with that of writes.
     ///
-    /// A log that cannot be read stays as it is: the replacement is not on record then, but the job
-    /// runs.
+    /// One that is not text, or too large for the log, cannot be kept, and a log that cannot be
+    /// read stays as it is. The replacement is not on record then, but the job runs.
     pub(super) async fn keep_former(&self, layout: &Layout, replaced: &Node) -> Result<Txn> {
-        let Ok(document) = std::str::from_utf8(&replaced.data) else { return Ok(Txn::new()) };
+        let job = &self.local.job_name;
+        let document = std::str::from_utf8(&replaced.data).ok();
+        let kept = document.filter(|document| document.len() <= FormerConfigs::MAX_BYTES);
+        let Some(document) = kept else {
+            tracing::warn!(%job, "the overwritten configuration is not kept: it is no text, or too large");
+            return Ok(Txn::new());
+        };
         let node = self.read(&layout.path(&NodeKind::FormerConfigs)).await?;
         let log = node.map(|node| layout.read_former_configs(&node)).transpose();
         let (mut log, expect) = match log {
-            Ok(None) => Default::default(),
+            Ok(None) => (FormerConfigs::default(), None),
             Ok(Some(log)) => (log.value, Some(log.version)),
             Err(error) => {
-                let job = &self.local.job_name;
                 tracing::warn!(%job, %error, "the overwritten configuration is not kept");
                 return Ok(Txn::new());
             }

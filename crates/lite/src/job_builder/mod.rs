@@ -671,8 +671,8 @@ impl JobBuilder {
         self
     }
 
-    /// Sets whether this configuration replaces the stored one. Otherwise the stored one is in
-    /// force, and the differences are reported.
+    /// Sets whether this configuration replaces the stored one, which is kept as a former
+    /// configuration. Otherwise the stored one is in force, and the differences are reported.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.rest.overwrite = overwrite;

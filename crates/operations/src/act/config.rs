@@ -3,8 +3,8 @@
 use std::fmt;
 
 use coordination::{
-    AuditRecord, Dialect, FormerConfig, InvalidConfig, JavaExecutor, JavaFields, JavaJobType,
-    JobConfig, JobName, NodeKind, OperatorStep, decode_config,
+    AuditRecord, Dialect, FormerConfig, FormerConfigs, InvalidConfig, JavaExecutor, JavaFields,
+    JavaJobType, JobConfig, JobName, NodeKind, OperatorStep, decode_config,
 };
 use parking_lot::Mutex;
 use reg_center::Revision;
@@ -304,15 +304,17 @@ impl Operations {
         Ok((planned, changes))
     }
 
-    /// Returns the step that keeps a document which is to be replaced. One that is not text cannot
-    /// be kept.
+    /// Returns the step that keeps a document which is to be replaced. One that is not text, or too
+    /// large for the log, cannot be kept.
     fn keep_former(
         &self,
         job: &JobSnapshot,
         document: &[u8],
         by: &By,
     ) -> Result<Option<OperatorStep>> {
-        let Ok(document) = std::str::from_utf8(document) else { return Ok(None) };
+        let document = std::str::from_utf8(document).ok();
+        let kept = document.filter(|document| document.len() <= FormerConfigs::MAX_BYTES);
+        let Some(document) = kept else { return Ok(None) };
         let (mut log, expect) = job.former_config_log()?;
         log.push(FormerConfig {
             document: document.to_owned(),

@@ -62,8 +62,8 @@ messages! {
         | "存储的文档无法读取，将由历史文档整体替换。";
     former_configurations() "Former configurations" | "历史配置";
     no_former_configurations()
-        "No operator has changed this configuration yet. The last 20 are kept here."
-        | "尚无操作人更改过此配置。此处保留最近 20 个。";
+        "This configuration has not been replaced yet. The last 20 are kept here."
+        | "此配置尚未被替换。此处保留最近 20 个。";
     replaced() "Replaced" | "替换时间";
     author() "By" | "操作人";
     by_author(who: &str) "by {who}" | "由 {who} 操作";
