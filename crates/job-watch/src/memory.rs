@@ -55,8 +55,8 @@ pub struct Memory {
     /// are not stored.
     #[serde(skip)]
     running_since: BTreeMap<u32, i64>,
-    /// Times since which a run is seen that waits for a takeover, by item. They are not stored.
-    #[serde(skip)]
+    /// Times since which a run is seen that waits for a takeover, by item.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     orphaned_since: BTreeMap<u32, i64>,
     /// Last run of each slot whose outcome is counted. They are not stored.
     #[serde(skip)]
@@ -253,6 +253,7 @@ impl Memory {
     /// with the present schedule and without a suspension.
     pub(crate) fn judge_all_fires(&mut self) {
         self.judged_from = Some(i64::MIN);
+        self.orphaned_since.clear();
     }
 
     /// Adds what another process has stored. Facts of this process win where both have one.
@@ -267,6 +268,11 @@ impl Memory {
         }
         for (item, from) in stored.resumed_items {
             self.resumed_items.entry(item).or_insert(from);
+        }
+        for (item, since) in stored.orphaned_since {
+            if let Some(own) = self.orphaned_since.get_mut(&item) {
+                *own = since.min(*own);
+            }
         }
         self.java_seen = self.java_seen.max(stored.java_seen);
         self.absent_since = earlier(self.absent_since, stored.absent_since);
@@ -295,6 +301,7 @@ impl Memory {
             is_suspended: self.is_suspended,
             suspended_items: self.suspended_items.clone(),
             resumed_items: self.resumed_items.clone(),
+            orphaned_since: self.orphaned_since.clone(),
             absent_since: self.absent_since,
             short_since: self.short_since,
             failing: self.failing.clone(),
@@ -308,6 +315,9 @@ impl Memory {
         }
         while stored.resumed_items.len() > MAX_STORED_ITEMS {
             stored.resumed_items.pop_last();
+        }
+        while stored.orphaned_since.len() > MAX_STORED_ITEMS {
+            stored.orphaned_since.pop_last();
         }
         if stored.failing.len() > MAX_STORED_ITEMS {
             // More failing items at once than any expectation tolerates; the longest rows stay.

@@ -101,6 +101,7 @@ fn lost_run_delays_fires_until_it_should_be_taken_over() {
         let gone = "violated since 5121: item 0 (owner 10.0.0.1@-@1, which is gone) has not begun";
         assert!(state.starts_with(gone), "{dialect:?}: {state}");
         assert_eq!(late(&runs, 5_200), "ok", "it was taken over");
+        assert_eq!(late(&dead, 5_300), "pending until 5420", "and is lost again");
         let mut at_most = |seconds| watched.state(ConditionKind::AtMost, Some(&dead), seconds);
         let state = at_most(3 * 3_600);
         assert!(state.contains("runs on 10.0.0.1@-@1, which is gone, since"), "{state}");

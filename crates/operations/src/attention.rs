@@ -8,8 +8,8 @@
 //!
 //! - **Fire:** the next fire by the record of an idle item. While the item runs, it is the first
 //!   fire after that of the run, because a run that goes on past it prevents it. With `overlap =
-//!   parallel n`, an item counts as idle here as long as it has fewer than `n` unfinished runs. While
-//!   a run waits for a takeover, the item is not late.
+//!   parallel n`, an item counts as idle here as long as it has fewer than `n` unfinished runs.
+//!   While a run waits for a takeover, the item is not late.
 //! - **Chance:** the owner is a registered Rust instance that is not leaving, on an enabled server.
 //!   So no item of a paused, disabled or stopped job is late. Java instances write no records, so
 //!   their fires are unknown.
