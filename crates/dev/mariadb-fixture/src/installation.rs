@@ -147,7 +147,6 @@ fn version_of(server: &Path) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
 
@@ -156,8 +155,12 @@ mod tests {
         for file in files {
             let path = home.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, format!("#!/bin/sh\necho '{text}'\n")).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            let script = home.join("script");
+            fs::write(&script, format!("#!/bin/sh\necho '{text}'\n")).unwrap();
+            // Another process writes the program. A child that this one forks meanwhile would keep
+            // it open for writing, and such a program cannot be executed.
+            let copied = Command::new("install").arg("-m755").args([&script, &path]).status();
+            assert!(copied.unwrap().success());
         }
     }
 

@@ -167,7 +167,6 @@ fn refuses_services(policy: io::Result<String>) -> bool {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -240,8 +239,12 @@ mod tests {
             "#!/bin/sh\n{{ cat '{policy_path}' '{conf}' '{kept}'; echo \"$@\"; }} > '{log}'\n\
              case \"$*\" in *install*) exit {apt_exit};; esac\n"
         );
-        fs::write(&apt, record).unwrap();
-        fs::set_permissions(&apt, PermissionsExt::from_mode(0o755)).unwrap();
+        let script = folder.path().join("script");
+        fs::write(&script, record).unwrap();
+        // Another process writes the program. A child that this one forks meanwhile would keep it
+        // open for writing, and such a program cannot be executed.
+        let copied = Command::new("install").arg("-m755").args([&script, Path::new(&apt)]).status();
+        assert!(copied.unwrap().success());
         let files = [(conf.as_str(), "new\n"), (kept.as_str(), "new\n")];
         let mut shell = Command::new("sh");
         shell.args(arguments([&policy_path, &lock], &files, &["one", "two"]));
