@@ -715,6 +715,10 @@ mutants! {
     RunWritesUnheld,
     /// A write of a run does not check that the record is unchanged.
     RunWritesUnguarded,
+    /// The end of a run is not counted.
+    EndUncounted,
+    /// The end of a run is counted twice.
+    EndCountedTwice,
     /// A claim of a limited job does not take its permit.
     PermitNotTaken,
     /// Runs begin although no permit is free.

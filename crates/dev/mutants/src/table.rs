@@ -2843,6 +2843,24 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::EndUncounted,
+        properties: &["S7"],
+        story: "the counts of a job lack runs",
+        watcher: ByStory(test_in(
+            "src/protocol/ledger/tests.rs",
+            "protocol::ledger::tests::each_end_is_counted_by_its_outcome",
+        )),
+    },
+    Row {
+        mutant: M::EndCountedTwice,
+        properties: &["S7"],
+        story: "the counts of a job have runs twice",
+        watcher: ByStory(test_in(
+            "src/protocol/ledger/tests.rs",
+            "protocol::ledger::tests::each_end_is_counted_by_its_outcome",
+        )),
+    },
+    Row {
         mutant: M::PermitNotTaken,
         properties: &["S17"],
         story: "two runs have the same permit, because no node shows that it is taken",
