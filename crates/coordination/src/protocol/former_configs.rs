@@ -57,6 +57,14 @@ impl FormerConfigs {
     /// A node of ZooKeeper has at most 1 MiB, and JSON needs up to six bytes for one of a document.
     pub const MAX_BYTES: usize = 128 * 1024;
 
+    /// Returns the text of a stored document. `None` if the log cannot keep it: it is no text, or
+    /// larger than [`MAX_BYTES`](Self::MAX_BYTES).
+    #[must_use]
+    pub fn storable(document: &[u8]) -> Option<&str> {
+        let text = std::str::from_utf8(document).ok();
+        text.filter(|text| text.len() <= Self::MAX_BYTES)
+    }
+
     /// Adds a configuration and drops the oldest ones beyond the limits. If the document alone is
     /// larger than [`MAX_BYTES`](Self::MAX_BYTES), the log stays as it is.
     pub fn push(&mut self, config: FormerConfig) {
@@ -116,9 +124,14 @@ mod tests {
     fn oversized_config_is_not_kept_and_drops_no_other() {
         let mut former = FormerConfigs::default();
         former.push(config(1, 0));
-        former.push(config(FormerConfigs::MAX_BYTES + 1, 1));
+        let oversized = config(FormerConfigs::MAX_BYTES + 1, 1);
+        assert_eq!(FormerConfigs::storable(oversized.document.as_bytes()), None);
+        former.push(oversized);
         assert_eq!(kept(&former), [0]);
-        former.push(config(FormerConfigs::MAX_BYTES, 2));
+        let largest = config(FormerConfigs::MAX_BYTES, 2);
+        assert!(FormerConfigs::storable(largest.document.as_bytes()).is_some());
+        former.push(largest);
         assert_eq!(kept(&former), [2]);
+        assert_eq!(FormerConfigs::storable(b"\xff"), None, "it is no text");
     }
 }

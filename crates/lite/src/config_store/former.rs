@@ -18,9 +18,7 @@ impl ConfigStore<'_> {
     /// read stays as it is. The replacement is not on record then, but the job runs.
     pub(super) async fn keep_former(&self, layout: &Layout, replaced: &Node) -> Result<Txn> {
         let job = &self.local.job_name;
-        let document = std::str::from_utf8(&replaced.data).ok();
-        let kept = document.filter(|document| document.len() <= FormerConfigs::MAX_BYTES);
-        let Some(document) = kept else {
+        let Some(document) = FormerConfigs::storable(&replaced.data) else {
             tracing::warn!(%job, "the overwritten configuration is not kept: it is no text, or too large");
             return Ok(Txn::new());
         };

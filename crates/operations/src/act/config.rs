@@ -304,17 +304,14 @@ impl Operations {
         Ok((planned, changes))
     }
 
-    /// Returns the step that keeps a document which is to be replaced. One that is not text, or too
-    /// large for the log, cannot be kept.
+    /// Returns the step that keeps a document which is to be replaced, if the log can keep it.
     fn keep_former(
         &self,
         job: &JobSnapshot,
         document: &[u8],
         by: &By,
     ) -> Result<Option<OperatorStep>> {
-        let document = std::str::from_utf8(document).ok();
-        let kept = document.filter(|document| document.len() <= FormerConfigs::MAX_BYTES);
-        let Some(document) = kept else { return Ok(None) };
+        let Some(document) = FormerConfigs::storable(document) else { return Ok(None) };
         let (mut log, expect) = job.former_config_log()?;
         log.push(FormerConfig {
             document: document.to_owned(),
