@@ -313,11 +313,10 @@ impl Memory {
         while stored.suspended_items.len() > MAX_STORED_ITEMS {
             stored.suspended_items.pop_last();
         }
-        while stored.resumed_items.len() > MAX_STORED_ITEMS {
-            stored.resumed_items.pop_last();
-        }
-        while stored.orphaned_since.len() > MAX_STORED_ITEMS {
-            stored.orphaned_since.pop_last();
+        for times in [&mut stored.resumed_items, &mut stored.orphaned_since] {
+            while times.len() > MAX_STORED_ITEMS {
+                times.pop_last();
+            }
         }
         if stored.failing.len() > MAX_STORED_ITEMS {
             // More failing items at once than any expectation tolerates; the longest rows stay.

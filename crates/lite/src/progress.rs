@@ -178,7 +178,8 @@ impl ProgressWriter {
                 Ok(()) => {}
                 // Another run holds the item.
                 Err(CheckpointError::Fenced { .. }) => return,
-                // The stored progress stays that of a later version until the end of the run.
+                // The stored progress is of a later version, or the runtime is shutting down. None
+                // of them changes before the end of the run.
                 Err(error @ CheckpointError::Record { .. }) => {
                     return tracing::warn!(%error, "the run writes no progress");
                 }

@@ -139,12 +139,7 @@ pub fn due_fire(job: &JobSnapshot, item: ShardingItem, ready_ms: Option<i64>) ->
         Chance::Unproven { fire_ms } => fire_since(job, fire_ms, ready_ms?)?,
     };
     let late_after_ms = fire_ms.saturating_add(job.jitter_ms());
-    Some(DueFire { late_after_ms, item, runs: is_held_by_runs(job, item) })
-}
-
-/// Returns true if runs of an item prevent its next one: in as many slots as the job allows.
-fn is_held_by_runs(job: &JobSnapshot, item: ShardingItem) -> bool {
-    usize::try_from(job.slot_limit()).is_ok_and(|limit| job.live_runs(item) >= limit)
+    Some(DueFire { late_after_ms, item, runs: job.is_held_by_runs(item) })
 }
 
 /// Returns the item of a job whose fire is due first.

@@ -74,9 +74,15 @@ impl JobSnapshot {
         slots_of(self.view(), item).filter(is_busy).map(|(slot, _)| slot).collect()
     }
 
-    /// Returns the number of runs of an item that go on: their holders live.
+    /// Returns true if runs of live holders prevent the next run of an item: there are as many as
+    /// the job allows.
     #[must_use]
-    pub fn live_runs(&self, item: ShardingItem) -> usize {
+    pub fn is_held_by_runs(&self, item: ShardingItem) -> bool {
+        usize::try_from(self.slot_limit()).is_ok_and(|limit| self.live_runs(item) >= limit)
+    }
+
+    /// Returns the number of runs of an item that go on: their holders live.
+    pub(crate) fn live_runs(&self, item: ShardingItem) -> usize {
         let is_live = |(slot, shown): &(Slot, &ItemView)| {
             has_run(shown) && self.lost_holder(slot.key()).is_none()
         };

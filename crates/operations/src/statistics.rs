@@ -521,11 +521,9 @@ pub fn item_brief(job: &JobSnapshot, key: ShardingItem) -> ItemBrief {
     let (slot, shown) = (Slot::of(key), job.view().item(key));
     let (item, is_first) = (slot.item, slot.number == 0);
     let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
-    let is_lost = |slot: Slot| job.lost_holder(slot.key()).is_some();
-    let running = has_run(shown) && !is_lost(slot);
-    let runs = |(slot, shown): (Slot, &ItemView)| has_run(shown) && !is_lost(slot);
-    let any_runs = running || (is_first && slots_of(job.view(), item).any(runs));
-    let is_lost = is_lost(slot);
+    let is_lost = job.lost_holder(key).is_some();
+    let running = has_run(shown) && !is_lost;
+    let any_runs = running || (is_first && job.live_runs(item) > 0);
     let owner = job.owner(item);
     let status = if job.view().item(item).is_disabled() {
         ItemState::Disabled

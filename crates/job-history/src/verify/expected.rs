@@ -191,8 +191,8 @@ impl Expected {
 
     /// Returns the fire with a fixed delay of which an item has a run.
     fn with_fixed_delay(&self, fire_ms: i64, began_ms: i64) -> Option<ExpectedFire> {
-        let period = self.periods.iter().position(|it| it.contains(fire_ms))?;
-        let facts = self.periods.get(period)?;
+        let mut periods = self.periods.iter().enumerate();
+        let (period, facts) = periods.find(|(_, it)| it.contains(fire_ms))?;
         let items = facts.items_of_fixed_delay?;
         // A shorter delay can put a fire before the change, and the items of that time owe nothing.
         let is_owed =

@@ -261,8 +261,7 @@ impl<'a> Scene<'a> {
         }
         // Later fires wait for runs that go on; `at_most` judges these. A lost run delays them only
         // until it is taken over.
-        let limit = usize::try_from(self.config.slots()).unwrap_or(usize::MAX);
-        if self.job.live_runs(item) >= limit {
+        if self.job.is_held_by_runs(item) {
             return Verdict::Fine(None);
         }
         match self.owed(item, after) {
