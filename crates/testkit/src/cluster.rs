@@ -100,6 +100,16 @@ pub struct InstOpts {
     /// Fixed instance name instead of a random one, as for two starts of a container with the same
     /// pid.
     pub life: Option<String>,
+    /// Zone of the process, for the placement of items.
+    pub zone: Option<String>,
+}
+
+impl InstOpts {
+    /// Creates the options of a process with a random instance name and without a zone.
+    #[must_use]
+    pub fn new(server: &str, work: Work) -> Self {
+        Self { server: server.to_owned(), work, life: None, zone: None }
+    }
 }
 
 /// Behaviour of an item's code: it announces itself to the external resource, works, writes its

@@ -32,7 +32,7 @@ macro_rules! scenarios {
 scenarios! {
     f01 f02 f03 f04 f05 f06 f07 f08 f09 f10 f11 f12 f13 f14 f15
     f16 f17 f18 f19 f20 f21 f22 f23 f24 f25 f26 f27 f28 f29 f30 f31 f32 f33 f34 f35 f36 f37
-    f38 f39
+    f38 f39 f40 f41
 }
 
 /// In Europe/Berlin the clock jumps from 02:00 to 03:00 one minute after this world begins.

@@ -81,15 +81,18 @@ fn repeat(records: &mut Vec<Record>, mt: u64, is_meant: impl Fn(&Fact) -> bool) 
 
 fn sets(fact: &Fact, node: &str) -> bool {
     let Fact::Reg { ops, .. } = fact else { return false };
-    ops.iter().any(|op| {
-        matches!(op, RegOp::Create { path, .. } | RegOp::Set { path, .. } if path.contains(node))
-    })
+    ops.iter().any(|op| writes_to(op, node))
+}
+
+/// Returns true if the operation writes a node whose path contains `node`.
+fn writes_to(op: &RegOp, node: &str) -> bool {
+    matches!(op, RegOp::Create { path, .. } | RegOp::Set { path, .. } if path.contains(node))
 }
 
 type Tamper = fn(&mut Vec<Record>);
 
 /// Scenario, name of the case, tampering, and part of the expected sentence.
-const ROWS: [(&str, &str, Tamper, &str); 22] = [
+const ROWS: [(&str, &str, Tamper, &str); 26] = [
     (
         "F01",
         "no instance takes over",
@@ -288,6 +291,47 @@ const ROWS: [(&str, &str, Tamper, &str); 22] = [
         "a fire is noted that begins a run beside the others",
         |records| drop_writes(records, ".1", "NORMAL", 0),
         "with a gap from None; the gap must cover",
+    ),
+    (
+        "F40",
+        "the items of the killed zone stay with it",
+        |records| {
+            let (killed, stopped) = (fault(records, "crash"), fault(records, "pause"));
+            let is_between = |mt: u64| (killed..stopped).contains(&mt);
+            let keep_owners = |record: &mut Record| {
+                if let Fact::Reg { ops, .. } = &mut record.fact {
+                    ops.retain(|op| !writes_to(op, "/sharding/"));
+                }
+            };
+            records.iter_mut().filter(|record| is_between(record.mt)).for_each(keep_owners);
+        },
+        "without zone y, the zones had",
+    ),
+    (
+        "F40",
+        "no process takes over the run of a killed process",
+        |records| drop_writes(records, "/ledger/", "FAILOVER", 0),
+        "was run again under token None",
+    ),
+    (
+        "F41",
+        "the first absence of an instance counts for the second",
+        |records| {
+            let removes =
+                |op: &RegOp| matches!(op, RegOp::Delete { path } if path.contains("/servers/"));
+            for record in records {
+                if matches!(&record.fact, Fact::Reg { ops, .. } if ops.iter().any(removes)) {
+                    record.mt -= 15_000_000_000;
+                }
+            }
+        },
+        "was removed after",
+    ),
+    (
+        "F41",
+        "the removal of a server is not audited",
+        |records| rewrite(records, "/coordination/audit", "\"expired\"", "\"removed\"", 0),
+        "is not in the audit",
     ),
 ];
 

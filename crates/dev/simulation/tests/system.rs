@@ -16,8 +16,7 @@ fn config(items: u32) -> JobConfig {
 }
 
 fn worker(n: usize, periods: f64) -> InstOpts {
-    let work = Work { periods, ..Work::default() };
-    InstOpts { server: format!("10.0.0.{n}"), work, life: None }
+    InstOpts::new(&format!("10.0.0.{n}"), Work { periods, ..Work::default() })
 }
 
 async fn cluster(seed: u64, names: &[&str], items: u32, periods: f64) -> ScenarioCluster {

@@ -23,6 +23,8 @@ pub(crate) struct Plan {
     pub(crate) server: String,
     /// Incarnation of its first session; later sessions get a suffix.
     pub(crate) life_name: String,
+    /// Zone of the worker, for the placement of items.
+    pub(crate) zone: Option<String>,
     /// Configuration of the job, as stored in the registry.
     pub(crate) config: String,
     /// Behaviour of the job's code.

@@ -49,8 +49,7 @@ pub async fn play(mut cluster: Box<dyn Cluster>) -> Result<Vec<Record>, ClusterE
 }
 
 fn worker_on(server: &str) -> InstOpts {
-    let work = Work { periods: 0.4, ..Work::default() };
-    InstOpts { server: server.to_owned(), work, life: None }
+    InstOpts::new(server, Work { periods: 0.4, ..Work::default() })
 }
 
 fn n_ready(records: &[Record]) -> usize {

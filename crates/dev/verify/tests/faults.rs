@@ -34,8 +34,7 @@ async fn start(backend: RealBackend, run: &str) -> Box<RealCluster> {
 }
 
 fn on(server: &str) -> InstOpts {
-    let work = Work { periods: 0.2, ..Work::default() };
-    InstOpts { server: server.to_owned(), work, life: None }
+    InstOpts::new(server, Work { periods: 0.2, ..Work::default() })
 }
 
 fn of<'a>(records: &'a [Record], name: &'a str) -> impl Iterator<Item = &'a Record> {

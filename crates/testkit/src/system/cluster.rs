@@ -59,6 +59,13 @@ pub fn following(seed: u64) -> Following {
     }
 }
 
+/// How a process is known to the registry.
+struct Identity {
+    server: String,
+    life: Option<String>,
+    zone: Option<String>,
+}
+
 /// A cluster in virtual time. It implements [`Cluster`](crate::cluster::Cluster).
 ///
 /// Create and use it inside of [`run`](super::run).
@@ -201,9 +208,10 @@ impl ScenarioCluster {
         let resource = Arc::clone(&self.resource);
         let gate = Gate::open();
         let spawn = GatedSpawn { gate: Arc::clone(&gate) };
-        let job = WorkJob { work: opts.work, period: Self::PERIOD, resource, spawn };
+        let InstOpts { server, work, life, zone } = opts;
+        let job = WorkJob { work, period: Self::PERIOD, resource, spawn };
         let jobs = vec![JobToRun { config, job: Arc::new(job), calls_back: self.calls_back }];
-        self.start_behind(gate, name, &opts.server, opts.life, jobs)
+        self.start_behind(gate, name, Identity { server, life, zone }, jobs)
     }
 
     /// Starts a process, or starts a process again that has ended.
@@ -214,15 +222,15 @@ impl ScenarioCluster {
         life: Option<String>,
         jobs: Vec<JobToRun>,
     ) -> Result<(), ClusterError> {
-        self.start_behind(Gate::open(), name, server, life, jobs)
+        let identity = Identity { server: server.to_owned(), life, zone: None };
+        self.start_behind(Gate::open(), name, identity, jobs)
     }
 
     fn start_behind(
         &mut self,
         gate: Arc<Gate>,
         name: &str,
-        server: &str,
-        life: Option<String>,
+        identity: Identity,
         jobs: Vec<JobToRun>,
     ) -> Result<(), ClusterError> {
         if self.lives(name) {
@@ -234,8 +242,9 @@ impl ScenarioCluster {
             name,
             inc,
             gate,
-            server,
-            life: life.unwrap_or_else(|| format!("{name}{inc}")),
+            server: &identity.server,
+            life: identity.life.unwrap_or_else(|| format!("{name}{inc}")),
+            zone: identity.zone,
             skew_ms: self.skews.get(name).copied().unwrap_or(0),
             rng: self.streams.lives.fork(),
             following: self.following,

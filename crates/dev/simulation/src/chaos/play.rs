@@ -26,8 +26,7 @@ pub(super) async fn play(plan: &ChaosPlan) -> Result<Vec<Record>, ClusterError> 
     let nodes = (0..plan.nodes).map(|n| Node { name: ChaosPlan::name(n), server: server(n) });
     let nodes: Vec<Node> = nodes.collect();
     let spawn = |cluster: &mut ScenarioCluster, node: &Node| {
-        let opts = InstOpts { server: node.server.clone(), work: plan.job.work(), life: None };
-        cluster.start_worker(&node.name, opts)
+        cluster.start_worker(&node.name, InstOpts::new(&node.server, plan.job.work()))
     };
     for node in &nodes {
         spawn(&mut cluster, node)?;

@@ -6,7 +6,7 @@
 //! table.
 //!
 //! In reading order: `stage`, `waits` (functions for scripts) · `history_queries`, `findings`
-//! (functions for expectations) · `f01` … `f39` · `judge`.
+//! (functions for expectations) · `f01` … `f41` · `judge`.
 
 mod findings;
 mod history_queries;
@@ -53,6 +53,8 @@ mod f36;
 mod f37;
 mod f38;
 mod f39;
+mod f40;
+mod f41;
 
 use futures_util::future::BoxFuture;
 use testkit::harness::{
@@ -66,7 +68,7 @@ pub use stage::{ScenarioError, Stage};
 /// A fault scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Number of the scenario: `F01` to `F39`.
+    /// Number of the scenario: `F01` to `F41`.
     pub id: &'static str,
     /// The fault, in a few words.
     pub title: &'static str,
@@ -87,7 +89,7 @@ pub struct Scenario {
 }
 
 /// All scenarios, in order.
-pub const ALL: [Scenario; 39] = [
+pub const ALL: [Scenario; 41] = [
     f01::SCENARIO,
     f02::SCENARIO,
     f03::SCENARIO,
@@ -127,6 +129,8 @@ pub const ALL: [Scenario; 39] = [
     f37::SCENARIO,
     f38::SCENARIO,
     f39::SCENARIO,
+    f40::SCENARIO,
+    f41::SCENARIO,
 ];
 
 /// Returns the scenario of this number, e.g. `F05`.
@@ -134,7 +138,7 @@ pub const ALL: [Scenario; 39] = [
 /// # Examples
 /// ```
 /// assert_eq!(simulation::scenario::find("F06").map(|scenario| scenario.id), Some("F06"));
-/// assert!(simulation::scenario::find("F40").is_none());
+/// assert!(simulation::scenario::find("F42").is_none());
 /// ```
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Scenario> {

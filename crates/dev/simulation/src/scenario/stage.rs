@@ -126,14 +126,21 @@ impl Stage {
 
     /// Starts a process on its own server.
     pub(crate) async fn spawn(&mut self, name: &str, work: &Work) -> StepResult {
-        let opts = InstOpts { server: server_of(name), work: work.clone(), life: None };
+        let opts = InstOpts::new(&server_of(name), work.clone());
+        Ok(self.cluster.spawn(name, opts).await?)
+    }
+
+    /// Starts a process on its own server, in a zone.
+    pub(crate) async fn spawn_in(&mut self, zone: &str, name: &str, work: &Work) -> StepResult {
+        let opts = InstOpts::new(&server_of(name), work.clone());
+        let opts = InstOpts { zone: Some(zone.to_owned()), ..opts };
         Ok(self.cluster.spawn(name, opts).await?)
     }
 
     /// Starts a process with a fixed instance name.
     pub(crate) async fn spawn_as(&mut self, name: &str, life: &str, work: &Work) -> StepResult {
-        let life = Some(life.to_owned());
-        let opts = InstOpts { server: server_of(name), work: work.clone(), life };
+        let opts = InstOpts::new(&server_of(name), work.clone());
+        let opts = InstOpts { life: Some(life.to_owned()), ..opts };
         Ok(self.cluster.spawn(name, opts).await?)
     }
 

@@ -258,6 +258,7 @@ impl RealCluster {
             session_timeout_ms: ms(self.session_timeout()),
             server: opts.server.clone(),
             life_name: opts.life.clone().unwrap_or_else(|| format!("{name}{start}")),
+            zone: opts.zone.clone(),
             config: encode_config(config),
             work: WorkPlan::new(&opts.work, ms(self.period())),
             history: parts(&self.options.folder).join(format!("{name}.{start}.jsonl")),

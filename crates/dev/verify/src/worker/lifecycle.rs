@@ -171,7 +171,11 @@ impl Worker {
         let injected = InjectedCenter::new(center, Arc::clone(&self.points));
         let clock: Arc<dyn Clock> = Arc::clone(&self.clock) as Arc<dyn Clock>;
         let recorder = Arc::clone(&self.recorder);
-        let scheduler = Scheduler::builder(Arc::new(injected))
+        let mut builder = Scheduler::builder(Arc::new(injected));
+        if let Some(zone) = &self.plan.zone {
+            builder = builder.zone(zone)?;
+        }
+        let scheduler = builder
             .server_ip(&self.plan.server)?
             .instance_name(&self.plan.life_name)
             .following(Following::new(

@@ -46,6 +46,7 @@ pub(crate) struct Start<'a> {
     pub(crate) gate: Arc<Gate>,
     pub(crate) server: &'a str,
     pub(crate) life: String,
+    pub(crate) zone: Option<String>,
     pub(crate) skew_ms: i64,
     pub(crate) rng: Rng,
     pub(crate) following: Following,
@@ -85,7 +86,11 @@ impl Process {
         let center = Arc::new(registry.connect(start.name, &gate));
         let spawn = GatedSpawn { gate: Arc::clone(&gate) };
         let events = writer.clone();
-        let scheduler = Scheduler::builder(Arc::clone(&center) as Arc<dyn RegistryCenter>)
+        let mut builder = Scheduler::builder(Arc::clone(&center) as Arc<dyn RegistryCenter>);
+        if let Some(zone) = start.zone {
+            builder = builder.zone(zone)?;
+        }
+        let scheduler = builder
             .server_ip(&server)?
             .instance_name(start.life.clone())
             .following(start.following)

@@ -37,6 +37,14 @@ impl<'a> Seen<'a> {
         })
     }
 
+    /// Returns all transactions: time, session and operations.
+    pub(crate) fn transactions(&self) -> impl Iterator<Item = (u64, i64, &'a [RegOp])> + use<'a> {
+        self.records().iter().filter_map(|record| {
+            let Fact::Reg { sid, ops, .. } = &record.fact else { return None };
+            Some((record.mt, *sid, ops.as_slice()))
+        })
+    }
+
     /// Returns the process that opened a session.
     pub(crate) fn opener_of(&self, sid: i64) -> Option<&'a str> {
         self.records().iter().find_map(|record| {
