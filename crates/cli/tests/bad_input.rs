@@ -1290,7 +1290,7 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
             "instance that would leave",
             &["plan", "a", "--leave", "10.0.0.1@-@1"],
             4,
-            "job a has no instance 10.0.0.1@-@1; `ejob instances` lists the existing ones",
+            "--leave: job a has no instance 10.0.0.1@-@1; it has none",
         ),
         (
             "stale revision",
@@ -1368,13 +1368,19 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
             "server that would be disabled",
             &["plan", "a", "--disable", "10.0.0.9"],
             4,
-            "job a has no server 10.0.0.9; it has 10.0.0.1",
+            "--disable: job a has no server 10.0.0.9; it has 10.0.0.1",
         ),
         (
             "server that would be enabled",
             &["plan", "a", "--enable", "10.0.0.9"],
             4,
-            "job a has no server 10.0.0.9; it has 10.0.0.1",
+            "--enable: job a has no server 10.0.0.9; it has 10.0.0.1",
+        ),
+        (
+            "server that would be enabled and disabled",
+            &["plan", "a", "--enable", "10.0.0.1", "--disable", "10.0.0.1"],
+            2,
+            "--enable is \"10.0.0.1\"; valid is a server that disable does not name",
         ),
         (
             "a job with live instances",

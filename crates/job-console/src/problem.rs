@@ -5,7 +5,7 @@ use std::any::Any;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use operations::Error;
+use operations::{Error, PlanError};
 use serde::Serialize;
 
 use crate::access::Refusal;
@@ -71,6 +71,19 @@ impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let (status, code) = status_of(&error);
         Self { outcome_unknown: error.is_unknown(), ..Self::new(status, code, error.to_string()) }
+    }
+}
+
+impl From<PlanError> for Problem {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::Invalid { .. } => Self::invalid(error.to_string()),
+            PlanError::NoSuch { .. } => Self::not_found("no-such-target", error.to_string()),
+            PlanError::Unreadable { job, reason } => Error::Unreadable { job, reason }.into(),
+            PlanError::Config(_) | PlanError::Strategy(_) | _ => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-plan", error.to_string())
+            }
+        }
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) const READS: [&str; 37] = [
     "/jobs/java-3/items/1/why",
     "/jobs/report/fires?count=3",
     "/jobs/report/plan?disable=10.0.0.1",
-    "/jobs/java-3/plan?join=10.0.0.7",
+    "/jobs/java-3/plan?join=10.0.0.7&joining=weight=2%20zone=a&leave=10.0.0.9@-@7",
     "/jobs/report/audit",
     "/audit",
     "/jobs/report/nodes",
@@ -159,6 +159,38 @@ async fn java_jobs_are_read_without_records_of_this_project() {
         assert_eq!(ran.body["report"]["done"][0]["target"], "instance 10.0.0.9@-@7");
         assert!(ran.body["request"].is_null(), "the outcome of Java runs cannot be followed");
     }
+}
+
+#[tokio::test]
+async fn plan_has_each_kind_of_change_and_the_reason_of_each_item() {
+    let site = Site::populated().await;
+    let plan =
+        async |query: &str| site.get(&format!("{BASE}/jobs/report/plan?{query}")).await.ok().body;
+    let owners = |plan: &Value| -> Vec<String> {
+        let rows = plan["items"].as_array().unwrap().iter();
+        rows.map(|row| row["owner"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let (here, new) = ("10.0.0.1@-@1", "10.0.0.8@-@new-1");
+    let joined = plan("join=10.0.0.8&joining=weight=2%20zone=a").await;
+    assert_eq!(owners(&joined), [here, new]);
+    assert_eq!(joined["members"], json!([new, here]));
+    let ssd = "placement=require%20disk=ssd";
+    let included = plan(&format!("join=10.0.0.8&joining=disk=ssd&{ssd}")).await;
+    assert_eq!((owners(&included), &included["members"]), (vec![new.into(); 2], &json!([new])));
+    let excluded = plan(&format!("join=10.0.0.8&joining=disk=hdd&{ssd}")).await;
+    assert_eq!(excluded["members"], json!([]), "{excluded}");
+    let left = plan(&format!("join=10.0.0.8&leave={here}")).await;
+    let reason = "moved: its owner is not available";
+    assert_eq!(left["moves"].as_array().unwrap().len(), 2, "{left}");
+    let last = json!({ "item": 1, "from": here, "to": new, "waits": false, "reason": reason });
+    assert_eq!(left["moves"][1], last);
+    assert_eq!(left["items"][1], json!({ "item": 1, "owner": new, "reason": reason }));
+
+    site.post(&format!("{BASE}/servers/10.0.0.1/disable"), r#"{"reason":"test"}"#).await.ok();
+    let unchanged = format!("{BASE}/jobs/report/plan");
+    site.until(&unchanged, |got| got.body["members"] == json!([])).await;
+    let enabled = plan("enable=10.0.0.1").await;
+    assert_eq!((owners(&enabled), &enabled["members"]), (vec![here.into(); 2], &json!([here])));
 }
 
 #[tokio::test]

@@ -26,6 +26,7 @@ mod tally;
 mod transfer;
 mod validate;
 mod watch;
+mod what_if;
 mod why;
 mod wildcard;
 
@@ -52,7 +53,7 @@ pub use groups::{GroupChange, GroupSnapshot, permit_holders};
 pub use item_list::{item_ranges, parse_items};
 pub use live::{Freshness, JobLine, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;
-pub use plan::{MovePlan, PlannedItem, PlannedMove, WhatIf, plan_moves};
+pub use plan::{MovePlan, PlannedItem, PlannedMove, plan_moves};
 pub use reader::{Namespace, ReadBounds};
 pub use snapshot::JobSnapshot;
 pub use statistics::{
@@ -66,6 +67,7 @@ pub use transfer::{
     plan_group_import, plan_import,
 };
 pub use validate::{schedule_of, validate, zone_caveat};
+pub use what_if::{MAX_WHAT_IF_ENTRIES, PlanError, WhatIf, WhatIfPart};
 pub use why::{
     WhyNot, why_item_not_running, why_item_not_running_in, why_not_running, why_not_running_in,
 };

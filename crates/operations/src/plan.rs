@@ -5,43 +5,12 @@ use std::collections::BTreeSet;
 use coordination::{JobConfig, ServerIp, server_of};
 use serde::Serialize;
 use sharding::{
-    Assignment, InstanceAttributes, InstanceId, PlacementReason, PlacementRules, ShardingItem,
-    StrategyRegistry,
+    Assignment, InstanceAttributes, InstanceId, PlacementReason, ShardingItem, StrategyRegistry,
 };
 
-use crate::JobSnapshot;
 use crate::slots::slots_of;
-
-/// Hypothetical change of a job.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct WhatIf {
-    /// Instances that would join. Their servers count as enabled.
-    pub join: Vec<InstanceId>,
-    /// Instances that would leave.
-    pub leave: Vec<InstanceId>,
-    /// Servers that would be disabled.
-    pub disable: Vec<ServerIp>,
-    /// Servers that would be enabled.
-    pub enable: Vec<ServerIp>,
-    /// New number of items.
-    pub total_count: Option<u32>,
-    /// New strategy.
-    pub strategy: Option<String>,
-    /// New placement rules.
-    pub placement: Option<PlacementRules>,
-    /// Weight, zone and labels of the instances that would join.
-    pub joining: InstanceAttributes,
-}
-
-impl WhatIf {
-    /// Returns the hypothetical change with a change of the fields.
-    #[must_use]
-    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
-        change(&mut self);
-        self
-    }
-}
+use crate::validate::unknown_strategy;
+use crate::{JobSnapshot, PlanError, WhatIf};
 
 /// An item that would get another owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -96,24 +65,29 @@ pub struct MovePlan {
 /// `now_ms` is the wall time in milliseconds since 1970 UTC, which one strategy depends on.
 ///
 /// # Errors
-/// A text about the fault of the configuration, the strategy or its result.
+/// [`PlanError`] names the part of the change that is not valid, its value and the valid values, or
+/// the fault of the stored configuration or of the strategy.
 pub fn plan_moves(
     job: &JobSnapshot,
     what_if: &WhatIf,
     strategies: &StrategyRegistry,
     now_ms: i64,
-) -> Result<MovePlan, String> {
-    let stored = job.config();
-    let config =
-        stored.ok_or_else(|| job.config_fault().unwrap_or("no configuration").to_owned())?;
+) -> Result<MovePlan, PlanError> {
+    let config = job.config().ok_or_else(|| PlanError::Unreadable {
+        job: job.job().clone(),
+        reason: job.config_fault().unwrap_or("there is none").to_owned(),
+    })?;
+    what_if.check(job)?;
     let config = config.clone().with(|it| {
         it.sharding_total_count = what_if.total_count.unwrap_or(config.sharding_total_count);
         it.strategy = what_if.strategy.clone().unwrap_or_else(|| config.strategy.clone());
         it.placement = what_if.placement.clone().unwrap_or_else(|| config.placement.clone());
     });
-    config.check().map_err(|error| error.to_string())?;
-    if let Ok(strategy) = strategies.get(&config.strategy) {
-        config.check_rules_for(&*strategy).map_err(|error| error.to_string())?;
+    config.check()?;
+    match strategies.get(&config.strategy) {
+        Ok(strategy) => config.check_rules_for(&*strategy)?,
+        Err(error) if what_if.strategy.is_some() => return Err(unknown_strategy(&error).into()),
+        Err(_) => {}
     }
     let mut members = members(job, what_if, &config);
     sharding::sort_descending(&mut members);
@@ -125,7 +99,8 @@ pub fn plan_moves(
         (before.clone(), vec![no_instance; before.total_count() as usize])
     } else {
         let view = job.view();
-        let planned = view.assignment_for(&members, &joining, &config, strategies, now_ms)?;
+        let planned = view.assignment_for(&members, &joining, &config, strategies, now_ms);
+        let planned = planned.map_err(PlanError::Strategy)?;
         (planned.owners, planned.reasons)
     };
     let reason = |item: ShardingItem| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use coordination::{InvalidConfig, JobConfig};
 use jiff::Timestamp;
-use sharding::StrategyRegistry;
+use sharding::{StrategyRegistry, UnknownStrategy};
 use trigger::{InvalidScheduleText, Jitter, JobSchedule, ScheduleTexts, Zone};
 
 /// Returns the schedule of a configuration; `None` for a job that runs on request only. Without a
@@ -64,6 +64,12 @@ fn texts_of(config: &JobConfig) -> ScheduleTexts<'_> {
     texts
 }
 
+/// Returns the error of the field `strategy`.
+pub(crate) fn unknown_strategy(error: &UnknownStrategy) -> InvalidConfig {
+    let valid = format!("one of {}, or empty", error.known.join(", "));
+    InvalidConfig::new("strategy", format!("{:?}", error.name), valid)
+}
+
 fn invalid_text(error: InvalidScheduleText) -> InvalidConfig {
     InvalidConfig::new(error.field, error.value, error.valid)
 }
@@ -92,10 +98,7 @@ pub fn validate(
     match strategies.get(&config.strategy) {
         Ok(strategy) => config.check_rules_for(&*strategy)?,
         Err(_) if kept => {}
-        Err(error) => {
-            let valid = format!("one of {}, or empty", error.known.join(", "));
-            return Err(InvalidConfig::new("strategy", format!("{:?}", config.strategy), valid));
-        }
+        Err(error) => return Err(unknown_strategy(&error)),
     }
     let schedule = schedule_of(config)?;
     if let (Some(schedule), Some(bound)) = (&schedule, config.jitter_ms) {

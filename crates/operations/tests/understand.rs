@@ -3,8 +3,8 @@
 use crate::support;
 
 use operations::{
-    FireNeed, MovePlan, Scope, WhatIf, WhyNot, diagnose, next_fires, plan_moves,
-    why_item_not_running, why_not_running,
+    FireNeed, MAX_WHAT_IF_ENTRIES, MovePlan, PlanError, Scope, WhatIf, WhatIfPart, WhyNot,
+    diagnose, next_fires, plan_moves, why_item_not_running, why_not_running,
 };
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
@@ -53,7 +53,122 @@ async fn plan_matches_the_decision_of_the_leader() {
     assert_eq!(added, [4, 5]);
     let unknown = WhatIf::default().with(|it| it.strategy = Some("RANDOM".into()));
     let error = plan_moves(&last, &unknown, &StrategyRegistry::default(), 0).unwrap_err();
-    assert!(error.contains("RANDOM"), "{error}");
+    assert_eq!(error.part(), Some(WhatIfPart::Strategy));
+    assert!(error.to_string().starts_with("strategy is \"RANDOM\"; valid is one of "), "{error}");
+}
+
+/// Returns a hypothetical change with parts of these texts.
+fn change_of(parts: &[(WhatIfPart, &str)]) -> Result<WhatIf, PlanError> {
+    let mut what_if = WhatIf::default();
+    for (part, text) in parts {
+        what_if.set(*part, text)?;
+    }
+    Ok(what_if)
+}
+
+#[tokio::test(start_paused = true)]
+async fn attributes_of_a_joining_instance_decide_about_its_share() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let now = world.until("all assigned", |job| shared_by(job, &[1])).await;
+    let join = (WhatIfPart::Join, "10.0.0.8");
+    let strategy = (WhatIfPart::Strategy, "PLACEMENT");
+    let rules = (WhatIfPart::Placement, "require disk=ssd");
+    for (attributes, rules, expected) in [
+        ("", None, 2),
+        ("weight=3", None, 3),
+        ("disk=ssd", Some(rules), 4),
+        ("disk=hdd", Some(rules), 0),
+    ] {
+        let parts = [join, strategy, (WhatIfPart::Joining, attributes)];
+        let parts: Vec<_> = parts.into_iter().chain(rules).collect();
+        let plan = plan(&now, &change_of(&parts).unwrap());
+        let is_new = |owner: &Option<String>| owner.as_deref() == Some("10.0.0.8@-@new-1");
+        let moved = plan.items.iter().filter(|item| is_new(&item.owner)).count();
+        assert_eq!(moved, expected, "{attributes:?}: {plan:?}");
+        assert!(plan.items.iter().all(|item| !item.reason.is_empty()), "{plan:?}");
+        assert_eq!(plan.no_available_instance, expected == 0, "{attributes:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn enabled_server_gets_items_and_a_disabled_one_loses_them() {
+    let world = World::new();
+    let _one = world.member(1, on_request()).await;
+    let _two = world.member(2, on_request()).await;
+    world.until("both to share", |job| shared_by(job, &[1, 2])).await;
+    world.operations().disable(&Scope::of_server(ip(2)), &by()).await.unwrap();
+    let now = world.until("the first to own all items", |job| shared_by(job, &[1])).await;
+    let enabled = plan(&now, &change_of(&[(WhatIfPart::Enable, "10.0.0.2")]).unwrap());
+    assert_eq!(enabled.moves.len(), 2, "{enabled:?}");
+    assert_eq!(enabled.members.len(), 2);
+    let disabled = plan(&now, &change_of(&[(WhatIfPart::Disable, "10.0.0.1")]).unwrap());
+    assert!(disabled.no_available_instance, "{disabled:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn invalid_part_of_a_change_is_named_with_its_value_and_valid_ones() {
+    use WhatIfPart::{Disable, Enable, Join, Joining, Leave, Placement, TotalCount};
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let now = world.until("all assigned", |job| shared_by(job, &[1])).await;
+    let many = vec!["10.0.0.8"; MAX_WHAT_IF_ENTRIES + 1].join(",");
+    let id = "the id of an instance such as 10.0.0.7@-@4123";
+    let rows: [(&[_], WhatIfPart, String); 16] = [
+        (&[(Join, "x")], Join, "join is \"x\"; valid is an IP address such as 10.0.0.7".into()),
+        (&[(Join, "10.0.0.8,,10.0.0.")], Join, "join is \"10.0.0.\"; valid is an IP".into()),
+        (&[(Join, &many)], Join, "join is 1001 entries; valid is at most 1000".into()),
+        (&[(Joining, "zone=a")], Joining, "joining is \"zone=a\"; valid is empty, unless".into()),
+        (
+            &[(Join, "10.0.0.8"), (Joining, "weight=0")],
+            Joining,
+            "joining is \"0\" in weight; valid is 1 to 100".into(),
+        ),
+        (
+            &[(Join, "10.0.0.8"), (Joining, "zone a")],
+            Joining,
+            "joining is \"zone\" in attribute; valid is `key=value`".into(),
+        ),
+        (&[(Leave, "10.0.0.1")], Leave, format!("leave is \"10.0.0.1\"; valid is {id}")),
+        (
+            &[(Leave, "10.0.0.7@-@7")],
+            Leave,
+            "leave: job job has no instance 10.0.0.7@-@7; it has 10.0.0.1@-@1".into(),
+        ),
+        (
+            &[(Join, "10.0.0.8"), (Leave, "10.0.0.8@-@new-1")],
+            Leave,
+            "leave: job job has no instance 10.0.0.8@-@new-1; it has 10.0.0.1@-@1".into(),
+        ),
+        (&[(Disable, "host")], Disable, "disable is \"host\"; valid is an IP address".into()),
+        (
+            &[(Disable, "10.0.0.9")],
+            Disable,
+            "disable: job job has no server 10.0.0.9; it has 10.0.0.1".into(),
+        ),
+        (
+            &[(Enable, "10.0.0.9")],
+            Enable,
+            "enable: job job has no server 10.0.0.9; it has 10.0.0.1".into(),
+        ),
+        (
+            &[(Enable, "10.0.0.1"), (Disable, "10.0.0.1")],
+            Enable,
+            "enable is \"10.0.0.1\"; valid is a server that disable does not name".into(),
+        ),
+        (&[(TotalCount, "x")], TotalCount, "sharding_total_count is \"x\"; valid is 1 to".into()),
+        (&[(TotalCount, "0")], TotalCount, "sharding_total_count is 0; valid is 1 to".into()),
+        (&[(Placement, "pin x")], Placement, "placement is \"pin x\" in rule 1, text; ".into()),
+    ];
+    for (parts, part, expected) in rows {
+        let plan = |what_if| plan_moves(&now, &what_if, &StrategyRegistry::default(), 0);
+        let error = change_of(parts).and_then(plan).expect_err(&expected);
+        assert_eq!(error.part(), Some(part), "{error}");
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+    // A server on which an instance joins need not be known.
+    let joined = change_of(&[(Join, "10.0.0.8"), (Disable, "10.0.0.8")]).unwrap();
+    assert_eq!(plan(&now, &joined).members, ["10.0.0.1@-@1"]);
 }
 
 #[tokio::test(start_paused = true)]

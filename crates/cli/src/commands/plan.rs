@@ -1,12 +1,11 @@
 //! `plan`: shows the items that a change would move.
 
 use clap::Args;
-use coordination::{JobName, ServerIp, instance_id};
+use coordination::{JobName, ServerIp};
 use jiff::Timestamp;
-use operations::{WhatIf, plan_moves};
+use operations::{PlanError, WhatIf, plan_moves};
 use sharding::{InstanceAttributes, InstanceId, PlacementRules, StrategyRegistry};
 
-use super::hold::known_in;
 use super::look::usable;
 use crate::context::Context;
 use crate::fault::Fault;
@@ -57,20 +56,7 @@ impl PlanArguments {
         }
         let job = cx.operations().await?.job(&self.job).await?;
         usable(&job)?;
-        if let Some(id) = self.leave.iter().find(|id| !job.view().is_registered(id)) {
-            return Err(Fault::not_found(format!(
-                "job {} has no instance {id}; `ejob instances` lists the existing ones",
-                self.job
-            )));
-        }
-        let servers = self.disable.iter().chain(&self.enable);
-        let mut unlisted = servers.filter(|ip| !self.join.contains(ip));
-        unlisted.try_for_each(|ip| known_in(&job, ip))?;
-        let join = self.join.iter().enumerate();
-        let join = join.map(|(n, ip)| instance_id(ip, &format!("new-{}", n + 1)));
-        let join = join.collect::<Result<_, _>>().map_err(Fault::usage)?;
-        let what_if = WhatIf::default().with(|it| {
-            it.join = join;
+        let mut what_if = WhatIf::default().with(|it| {
             it.leave = self.leave;
             it.disable = self.disable;
             it.enable = self.enable;
@@ -79,8 +65,9 @@ impl PlanArguments {
             it.placement = self.placement;
             it.joining = self.joining.unwrap_or_default();
         });
+        what_if.join_on(self.join).map_err(Fault::usage)?;
         let now = Timestamp::now().as_millisecond();
-        let plan = plan_moves(&job, &what_if, &strategies, now).map_err(Fault::refused)?;
+        let plan = plan_moves(&job, &what_if, &strategies, now).map_err(fault)?;
         let row = |planned: &operations::PlannedMove| {
             vec![
                 planned.item.to_string(),
@@ -107,5 +94,16 @@ impl PlanArguments {
             text.push_str("a Java instance leads: it moves all items at once, when none runs\n");
         }
         Ok(Page::new(text, &plan))
+    }
+}
+
+/// Returns the fault of a plan. The parts of a change have the names of the options.
+fn fault(error: PlanError) -> Fault {
+    match error {
+        PlanError::Invalid { .. } => Fault::usage(format!("--{error}")),
+        PlanError::NoSuch { .. } => Fault::not_found(format!("--{error}")),
+        PlanError::Config(_) | PlanError::Unreadable { .. } | PlanError::Strategy(_) | _ => {
+            Fault::refused(error)
+        }
     }
 }

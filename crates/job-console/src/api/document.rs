@@ -44,8 +44,6 @@ fn problems(is_change: bool, path: &str) -> Vec<(&'static str, &'static str)> {
     }
     if path.ends_with("/plan") || path.ends_with("/removal") || path.ends_with("/fires") {
         all.push(("422", "The job does not support the request"));
-    }
-    if path.ends_with("/fires") || path.ends_with("/removal") {
         all.push(("409", "The job cannot be used"));
     }
     if path.contains("/history/") {

@@ -2,14 +2,13 @@
 
 use axum::extract::Query;
 use axum::response::Response;
-use coordination::{InvalidConfig, ServerIp, instance_id};
 use jiff::Timestamp;
 use operations::{
-    MovePlan, WhatIf, WhyNot, exclusion_at, plan_moves, schedule_of, why_item_not_running_in,
-    why_not_running_in,
+    MovePlan, PlanError, WhatIf, WhatIfPart, WhyNot, exclusion_at, plan_moves, schedule_of,
+    why_item_not_running_in, why_not_running_in,
 };
 use serde::{Deserialize, Serialize};
-use sharding::{InstanceId, InvalidPlacement, PlacementRules, StrategyRegistry};
+use sharding::StrategyRegistry;
 use trigger::Zone;
 
 use super::place::Live;
@@ -169,30 +168,56 @@ fn unreadable(job: &operations::JobSnapshot) -> Problem {
     operations::Error::Unreadable { job: job.job().clone(), reason }.into()
 }
 
-/// Hypothetical change of a job.
+/// Hypothetical change of a job. A part that is not given stays as it is.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PlanQuery {
-    /// Addresses of servers on which an instance would join, separated by commas.
+    /// Addresses of servers on which an instance would join, at most 1000, separated by commas. A
+    /// server that is named twice gets two instances.
     #[param(example = "10.0.0.8,10.0.0.9")]
     join: Option<String>,
-    /// Ids of instances that would leave, separated by commas.
+    /// Weight, zone and labels of the instances that would join.
+    #[param(example = "weight=2 zone=a disk=ssd")]
+    joining: Option<String>,
+    /// Ids of instances that would leave, at most 1000, separated by commas.
+    #[param(example = "10.0.0.7@-@4123")]
     leave: Option<String>,
-    /// Addresses of servers that would be disabled, separated by commas.
+    /// Addresses of servers that would be disabled, at most 1000, separated by commas.
+    #[param(example = "10.0.0.7")]
     disable: Option<String>,
-    /// Addresses of servers that would be enabled, separated by commas.
+    /// Addresses of servers that would be enabled, at most 1000, separated by commas.
+    #[param(example = "10.0.0.7")]
     enable: Option<String>,
     /// New number of items.
-    #[param(minimum = 1, maximum = 100_000)]
-    sharding_total_count: Option<u32>,
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100_000)]
+    sharding_total_count: Option<String>,
     /// New strategy.
+    #[param(example = "PLACEMENT")]
     strategy: Option<String>,
     /// New placement rules, one a line or between semicolons.
     #[param(example = "require disk=ssd")]
     placement: Option<String>,
-    /// Weight, zone and labels of the instances that would join.
-    #[param(example = "weight=2 zone=a disk=ssd")]
-    joining: Option<String>,
+}
+
+impl PlanQuery {
+    fn what_if(&self) -> Result<WhatIf, PlanError> {
+        let mut what_if = WhatIf::default();
+        for (part, text) in [
+            (WhatIfPart::Join, &self.join),
+            (WhatIfPart::Joining, &self.joining),
+            (WhatIfPart::Leave, &self.leave),
+            (WhatIfPart::Disable, &self.disable),
+            (WhatIfPart::Enable, &self.enable),
+            (WhatIfPart::TotalCount, &self.sharding_total_count),
+            (WhatIfPart::Strategy, &self.strategy),
+            (WhatIfPart::Placement, &self.placement),
+        ] {
+            if let Some(text) = text {
+                what_if.set(part, text)?;
+            }
+        }
+        Ok(what_if)
+    }
 }
 
 /// Shows the items that would move if instances, servers or the configuration changed.
@@ -200,52 +225,17 @@ pub(super) struct PlanQuery {
     get,
     path = "/api/v1/namespaces/{namespace}/jobs/{job}/plan",
     params(PlanQuery),
-    responses((status = 200, description = "The planned moves", body = MovePlan)),
+    responses((
+        status = 200,
+        description = "The planned moves, and the owner of each item with its reason",
+        body = MovePlan,
+    )),
 )]
 pub(super) async fn plan_job(live: Live, Query(query): Query<PlanQuery>) -> Answer<Response> {
     let (fresh, job) = (live.fresh(), live.snapshot()?);
-    let what_if = what_if(query)?;
-    if let Some(id) = what_if.leave.iter().find(|id| !job.view().is_registered(id)) {
-        let live: Vec<String> = job.instances().iter().map(ToString::to_string).collect();
-        let detail = format!("leave is {id}; job {} has instances {live:?}", job.job());
-        return Err(Problem::not_found("no-such-target", detail));
-    }
+    let what_if = query.what_if()?;
     let now_ms = live.namespace.operations.present().as_millisecond();
     let strategies = StrategyRegistry::default();
     let plan = scan(move || plan_moves(&job, &what_if, &strategies, now_ms)).await?;
-    let plan: MovePlan = plan.map_err(|reason| {
-        Problem::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "invalid-plan", reason)
-    })?;
-    Ok(fresh.answer(plan))
-}
-
-fn what_if(query: PlanQuery) -> Answer<WhatIf> {
-    let join = servers(query.join)?;
-    let join = join.iter().enumerate().map(|(n, ip)| instance_id(ip, &format!("new-{}", n + 1)));
-    let mut what_if = WhatIf::default();
-    what_if.join = join.collect::<Result<_, _>>().map_err(operations::Error::from)?;
-    what_if.leave = listed(query.leave.as_deref()).map(InstanceId::new).collect();
-    what_if.disable = servers(query.disable)?;
-    what_if.enable = servers(query.enable)?;
-    what_if.total_count = query.sharding_total_count;
-    what_if.strategy = query.strategy;
-    let rules = query.placement.as_deref().map(PlacementRules::parse);
-    what_if.placement = rules
-        .transpose()
-        .map_err(|error| Problem::invalid(InvalidConfig::placement(&error).to_string()))?;
-    let joining = query.joining.as_deref().map(str::parse);
-    what_if.joining = joining
-        .transpose()
-        .map_err(|error: InvalidPlacement| Problem::invalid(format!("joining: {error}")))?
-        .unwrap_or_default();
-    Ok(what_if)
-}
-
-fn servers(text: Option<String>) -> Answer<Vec<ServerIp>> {
-    let servers = listed(text.as_deref()).map(ServerIp::new);
-    Ok(servers.collect::<Result<_, _>>().map_err(operations::Error::from)?)
-}
-
-fn listed(text: Option<&str>) -> impl Iterator<Item = &str> {
-    text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty())
+    Ok(fresh.answer(plan?))
 }
