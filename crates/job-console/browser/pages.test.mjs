@@ -84,6 +84,10 @@ for (const language of ['en', 'zh']) {
     await Promise.all([page.waitForNavigation(), page.click('main form.act button[type=submit]')])
     assert.match(page.url(), /\/outcome\?/)
     findings.push(...await violations(page))
+    for (const query of ['join=10.0.0.14&joining=zone%3Da&disable=10.0.0.11', 'join=x', 'leave=10.0.0.77@-@7']) {
+      await page.goto(`${home}/jobs/daily-report/placement?${query}`)
+      findings.push(...await violations(page))
+    }
     assert.equal(await page.$eval('html', (html) => html.lang.slice(0, 2)), language)
     assert.deepEqual(findings, [])
     // The browser logs the answer with the status 404 as an error.
@@ -99,5 +103,20 @@ test('pages can be read without scripts', async () => {
     if (!await opens(page, () => page.goto(address))) continue
     assert.ok((await page.$eval('main', (main) => main.textContent)).trim().length > 0, address)
   }
+  await page.close()
+})
+
+test('a dry run of a placement is computed without scripts', async () => {
+  const page = await tab(chromium)
+  await page.setJavaScriptEnabled(false)
+  await page.goto(`${running.address}/n/demo/jobs/daily-report/placement`)
+  await page.type('#plan-join', '10.0.0.14')
+  await page.type('#plan-joining', 'zone=b disk=ssd')
+  await page.click('#plan-disable li:first-child label')
+  await Promise.all([page.waitForNavigation(), page.click('form.plan button')])
+  const plan = await page.$eval('[aria-labelledby=plan-owners]', (table) => table.textContent)
+  assert.match(plan, /10\.0\.0\.14@-@new-1/)
+  await page.click('form.plan .acts a')
+  await page.waitForSelector('#plan-join[value=""]')
   await page.close()
 })

@@ -16,6 +16,7 @@ mod lists;
 mod markup;
 mod next_fires;
 mod operating;
+mod planning;
 mod removing;
 mod repairing;
 mod runs;

@@ -2,6 +2,7 @@
 
 mod backfills;
 mod configuration;
+mod dry_run;
 mod failing_since;
 mod gantt;
 mod items;

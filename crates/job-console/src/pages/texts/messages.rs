@@ -291,13 +291,20 @@ messages! {
     dry_run_hint()
         "Computes the moves of items that a change would cause. Nothing is changed."
         | "计算更改会引起的分片移动，不做任何改动。";
-    without_server() "Without server" | "去除服务器";
+    servers_to_join() "Servers where an instance would join" | "将有实例加入的服务器";
+    attributes_to_join() "Weight, zone and labels of these instances" | "这些实例的权重、可用区和标签";
+    instances_to_leave() "Instances that would leave" | "将离开的实例";
+    servers_to_disable() "Servers that would be disabled" | "将禁用的服务器";
+    servers_to_enable() "Servers that would be enabled" | "将启用的服务器";
     strategy() "Strategy" | "策略";
     as_now() "as now" | "保持现状";
     other_count() "Number of items" | "分片数";
     placement_rules() "Placement rules" | "放置规则";
     needs_label(condition: &str) "excluded: {condition} is required" | "已排除：要求 {condition}";
     compute() "Compute" | "计算";
+    clear() "Clear" | "清除";
+    items_to_move() "Items that would move" | "将移动的分片";
+    all_items_then() "All items after the change" | "更改后的所有分片";
     no_instance_left()
         "No instance would be available: items keep their owners, and none of them runs."
         | "将没有可用的实例：分片保留所有者，但都不运行。";
