@@ -19,6 +19,9 @@ use serde::{Deserialize, Serialize};
 /// The version of the format that this crate reads and writes.
 pub const FORMAT: u32 = 1;
 
+/// The parameter of a run with the maximum number of runs at the same time in each process.
+pub const MAX_CONCURRENCY: &str = "max_concurrency";
+
 /// One fact, with its source and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -59,7 +62,7 @@ pub enum Fact {
         /// does not count.
         #[serde(default)]
         require: BTreeMap<String, u64>,
-        /// Further parameters, for people.
+        /// Further parameters, for people; the checker reads [`MAX_CONCURRENCY`].
         #[serde(default)]
         params: BTreeMap<String, serde_json::Value>,
     },

@@ -72,7 +72,7 @@ const TABLE: [(Property, &str, &str); 34] = [
         "a run to be cancelled is not run again, and no other ends as cancelled",
     ),
     (Property::S16, "S16", "only the run that holds the item writes its progress"),
-    (Property::S17, "S17", "no more runs at the same time than the job's limit"),
+    (Property::S17, "S17", "no more runs at the same time than the limit of the job or process"),
     (Property::S18, "S18", "items are where the placement rules and shares put them"),
     (Property::S19, "S19", "each item gets each fire of a backfill once and in order"),
     (Property::S20, "S20", "no more runs begin in a period than the job's start rate"),

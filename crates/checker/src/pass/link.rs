@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::places::{FullPeriods, free_for};
 use super::{Exec, Facts, Findings};
 use crate::Property::{L0, L4, S1, S1a, S3, S11, S12};
 use crate::docs::Outcome;
 use crate::replay::trace::{Claim, ConfigFrom, Ending};
 use crate::slot::Slot;
 
-pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
+pub(super) fn pass(facts: &Facts<'_>, full: &FullPeriods<'_>, findings: &mut Findings) {
     let claims = &facts.trace().claims;
     let by_token: BTreeMap<_, _> = claims
         .iter()
@@ -39,7 +40,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         return;
     }
     for (claim, exec) in claims.iter().zip(runs) {
-        run_of(facts, findings, claim, exec);
+        run_of(facts, full, findings, claim, exec);
     }
 }
 
@@ -102,7 +103,13 @@ fn linked(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>, claim: &C
 
 /// Judges that the record of a claim and its run agree: no success without a run, and no run
 /// without a record of its end.
-fn run_of(facts: &Facts<'_>, findings: &mut Findings, claim: &Claim, exec: Option<&Exec<'_>>) {
+fn run_of(
+    facts: &Facts<'_>,
+    full: &FullPeriods<'_>,
+    findings: &mut Findings,
+    claim: &Claim,
+    exec: Option<&Exec<'_>>,
+) {
     let job = facts.replay.nodes.job_name(claim.job);
     let subject = (job, Some(claim.slot));
     if let Some(end) = claim.end.filter(|end| end.how == Ending::Done(Some(Outcome::Succeeded))) {
@@ -116,27 +123,23 @@ fn run_of(facts: &Facts<'_>, findings: &mut Findings, claim: &Claim, exec: Optio
     let Some(process) = facts.replay.sessions.process_of(claim.session) else { return };
     let epsilon = facts.bounds.epsilon;
     let closed = claim.end.map_or(facts.end, |end| end.spot.mt);
-    match exec {
-        None => {
-            let by = claim.spot.mt.saturating_add(epsilon);
-            let overdue = by < closed && facts.health.is_calm(process, claim.spot.mt, by);
-            findings.expect(!overdue, L0, subject, &[claim.spot], || {
-                format!("{process} claimed fire {} and did not run it", claim.fire)
-            });
-        }
-        Some(Exec { end: Some((ended, result)), .. }) => {
-            let by = ended.mt.saturating_add(epsilon);
-            let overdue = by < closed && facts.health.is_calm(process, claim.spot.mt, by);
-            let mut evidence = vec![claim.spot, *ended];
-            evidence.extend(claim.end.map(|end| end.spot));
-            findings.expect(!overdue, L4, subject, &evidence, || {
-                format!(
-                    "the run of fire {} ended with {result}, and its end was not recorded",
-                    claim.fire
-                )
-            });
-        }
-        Some(Exec { end: None, .. }) => {}
+    let began = exec.map_or(closed, |exec| exec.start.mt.min(closed));
+    let by = free_for(full, process, claim.spot.mt, epsilon);
+    let overdue = by < began && facts.health.is_calm(process, claim.spot.mt, by);
+    findings.expect(!overdue, L0, subject, &[claim.spot], || {
+        format!("{process} claimed fire {}, had a free place, and did not run it", claim.fire)
+    });
+    if let Some(Exec { end: Some((ended, result)), .. }) = exec {
+        let by = ended.mt.saturating_add(epsilon);
+        let overdue = by < closed && facts.health.is_calm(process, claim.spot.mt, by);
+        let mut evidence = vec![claim.spot, *ended];
+        evidence.extend(claim.end.map(|end| end.spot));
+        findings.expect(!overdue, L4, subject, &evidence, || {
+            format!(
+                "the run of fire {} ended with {result}, and its end was not recorded",
+                claim.fire
+            )
+        });
     }
 }
 

@@ -15,6 +15,7 @@ mod leave;
 mod link;
 mod once;
 mod overlap;
+mod places;
 mod reported;
 mod targets;
 
@@ -71,7 +72,8 @@ pub(crate) fn run(facts: &Facts<'_>) -> Findings {
     findings.notes.extend(
         never.map(|p| format!("misses of {p}: the process never reports that it is ready")),
     );
-    link::pass(facts, &mut findings);
+    let full = places::pass(facts, &mut findings);
+    link::pass(facts, &full, &mut findings);
     effects::pass(facts, &mut findings);
     accounting::pass(facts, &mut findings);
     overlap::pass(facts, &mut findings);

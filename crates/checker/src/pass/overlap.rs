@@ -138,7 +138,7 @@ fn accepted<'a>(facts: &Facts<'a>) -> BTreeMap<(&'a str, Slot, u64), ()> {
 
 /// Returns the end of a run without an end record: the kill or the next start of its process, else
 /// the end of the history.
-fn until(facts: &Facts<'_>, exec: &Exec<'_>) -> u64 {
+pub(super) fn until(facts: &Facts<'_>, exec: &Exec<'_>) -> u64 {
     let ends = facts.records[exec.start.record..].iter().find(|record| match &record.fact {
         Fact::Nemesis { kind, target, .. } => target == exec.process && is_kill(kind),
         Fact::Process { .. } => record.p == exec.process && record.inc > exec.inc,

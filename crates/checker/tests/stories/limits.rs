@@ -1,11 +1,12 @@
 //! S17 and S20: valid and invalid runs of a job that limits its runs at the same time, or those
 //! that begin in a period.
 
-use checker::Property::{L4, L7, S17, S20};
+use checker::Property::{L0, L4, L7, S17, S20};
+use checker::history::{Fact, MAX_CONCURRENCY};
 use serde_json::json;
 
-use crate::story::Story;
 use crate::story::verdict::{assert_bad, assert_good};
+use crate::story::{Story, fire};
 
 fn limited(s: &mut Story, max: u32) -> &mut Story {
     s.configure(|config| config["clusterConcurrency"] = json!(max)).assign(&["a", "b"])
@@ -58,6 +59,80 @@ fn s17_no_run_begins_beyond_the_limit() {
             ("the limit is lowered during two runs", |s| {
                 limited(s, 2).at(10.01).permit(0).claim("a", 0, 1).permit(1).claim("b", 1, 1);
                 limited(s, 1).at(11.0).done("a", 0).done("b", 1);
+            }),
+        ],
+    );
+}
+
+/// A job whose items all belong to `a`, which runs at most `max` of them at the same time.
+fn limited_process(s: &mut Story, max: u32) -> &mut Story {
+    if let Fact::RunMeta { params, .. } = &mut s.records[0].fact {
+        params.insert(MAX_CONCURRENCY.to_owned(), json!(max));
+    }
+    s.at(3.0).drain("b").leave("b").assign(&["a"])
+}
+
+#[test]
+fn s17_process_runs_no_more_items_than_its_limit() {
+    assert_bad(
+        S17,
+        &[],
+        &[
+            ("two runs where one is allowed", |s| {
+                limited_process(s, 1).at(10.01).claim("a", 0, 1).claim("a", 1, 1);
+                s.at(11.0).done("a", 0).done("a", 1);
+            }),
+            ("a run begins before the one before it ends", |s| {
+                limited_process(s, 1).at(10.01).claim("a", 0, 1);
+                s.only_claim("a", 1, "NORMAL", fire(1)).at(11.0).start("a", 1);
+                s.done("a", 0).at(12.0).done("a", 1);
+            }),
+            ("one run more than two", |s| {
+                limited_process(s, 2).configure(|config| config["shardingTotalCount"] = json!(3));
+                s.assign(&["a"]).at(10.01).claim("a", 0, 1).claim("a", 1, 1).claim("a", 2, 1);
+                s.at(11.0).done("a", 0).done("a", 1).done("a", 2);
+            }),
+        ],
+    );
+    assert_good(
+        S17,
+        &[
+            ("a run waits for the one before it", |s| {
+                limited_process(s, 1).at(10.01).claim("a", 0, 1);
+                s.only_claim("a", 1, "NORMAL", fire(1)).at(14.0).done("a", 0);
+                s.start("a", 1).at(15.0).done("a", 1);
+            }),
+            ("two runs where two are allowed", |s| {
+                limited_process(s, 2).at(10.01).claim("a", 0, 1).claim("a", 1, 1);
+                s.at(11.0).done("a", 0).done("a", 1);
+            }),
+            ("a run waits until the end", |s| {
+                limited_process(s, 1).at(10.01).claim("a", 0, 1);
+                s.only_claim("a", 1, "NORMAL", fire(1)).at(19.0);
+            }),
+        ],
+    );
+}
+
+#[test]
+fn l0_run_begins_once_its_process_has_a_free_place() {
+    assert_bad(
+        L0,
+        &[],
+        &[
+            ("a place is free, and the run that waits does not begin", |s| {
+                limited_process(s, 1).at(10.01).claim("a", 0, 1);
+                s.only_claim("a", 1, "NORMAL", fire(1)).at(11.0).done("a", 0).at(19.0);
+            }),
+            ("the run that waits begins late", |s| {
+                limited_process(s, 1).at(10.01).claim("a", 0, 1);
+                s.only_claim("a", 1, "NORMAL", fire(1)).at(11.0).done("a", 0);
+                s.at(15.0).start("a", 1).at(16.0).done("a", 1);
+            }),
+            ("the second place is never used", |s| {
+                limited_process(s, 2).at(10.01).claim("a", 0, 1);
+                s.only_claim("a", 1, "NORMAL", fire(1)).at(14.0).done("a", 0);
+                s.start("a", 1).at(15.0).done("a", 1);
             }),
         ],
     );
