@@ -1,8 +1,9 @@
 //! Chaos from fixed seeds, and the search for smaller plans.
 
-use checker::Property;
-use simulation::chaos::{ChaosPlan, JobPlan, Outcome, replay, run_seed, shrink};
-use testkit::harness::{Fault, Scheduled};
+use checker::history::{ExecEvent, Fact, MAX_CONCURRENCY, Record, RegOp};
+use checker::{History, Options, Property, check};
+use simulation::chaos::{ChaosPlan, GroupPlan, JobPlan, Outcome, replay, run_seed, shrink};
+use testkit::harness::{Fault, Scheduled, Weather};
 
 /// Fixed seeds; each once found the fault that its comment names. `cargo xtask sim --system` plays
 /// more.
@@ -81,6 +82,125 @@ fn clock_set_back_during_an_interval_breaks_no_promise() {
     assert!(fired(Property::S3).is_some_and(|row| row.checked > 50), "{}", outcome.report);
 }
 
+/// A job in a group with limits and with a period, in processes with a limit. A crash gives all of
+/// its items to one process.
+fn limited() -> ChaosPlan {
+    let plan = ChaosPlan::draw(1);
+    let crash = Fault::Crash { node: 0, down_ms: 45_000 };
+    let group = GroupPlan { cluster_concurrency: Some(3), start_rate: "8 in 20s".to_owned() };
+    let job = JobPlan {
+        items: 4,
+        failover: true,
+        monitor: true,
+        periods: 0.3,
+        slow: Vec::new(),
+        fail: Vec::new(),
+        panic: Vec::new(),
+        hang: Vec::new(),
+        catch_up: None,
+        group: Some(group),
+        not_before: "2024-02-29T12:00:20Z".to_owned(),
+        not_after: "2024-02-29T12:02:00Z".to_owned(),
+        ..plan.job
+    };
+    ChaosPlan {
+        nodes: 2,
+        weather: Weather::CALM,
+        max_concurrency: Some(2),
+        job,
+        faults: vec![Scheduled { at_ms: 36_000, fault: crash }],
+        chaos_ms: 90_000,
+        calm_ms: 60_000,
+        ..plan
+    }
+}
+
+/// The limits of a group and of processes, and a period, take part in the chaos, and the checker
+/// judges them.
+#[test]
+fn limits_and_period_are_reached_and_judged() {
+    let outcome = replay(&limited());
+    assert!(outcome.is_valid(), "{outcome}");
+    let row = |id| outcome.report.properties.iter().find(|row| row.property == id);
+    for id in [Property::S17, Property::S23] {
+        assert!(row(id).is_some_and(|row| row.checked > 20), "{}", outcome.report);
+    }
+    let fires = outcome.history.records().iter().filter_map(|record| {
+        let Fact::Exec { ev: ExecEvent::Start, run, .. } = &record.fact else { return None };
+        Some(run.fire)
+    });
+    let seconds = |fire: i64| (fire - 1_709_208_000_000) / 1_000;
+    assert_eq!(fires.clone().min().map(seconds), Some(20));
+    assert_eq!(fires.max().map(seconds), Some(120));
+}
+
+/// Changes the data of all writes of nodes whose path contains `node`.
+fn rewrite(records: &mut [Record], node: &str, from: &str, to: &str) {
+    let mut found = false;
+    for record in records {
+        let Fact::Reg { ops, .. } = &mut record.fact else { continue };
+        for op in ops {
+            if let RegOp::Create { path, data, .. } | RegOp::Set { path, data, .. } = op
+                && path.contains(node)
+            {
+                found |= data.contains(from);
+                *data = data.replace(from, to);
+            }
+        }
+    }
+    assert!(found, "no write of {node} contains {from}");
+}
+
+/// A history with stricter limits than those that the processes had is not accepted.
+#[test]
+fn broken_limits_and_periods_are_found() {
+    type Tamper = fn(&mut [Record]);
+    let rows: [(&str, Tamper, Property); 5] = [
+        (
+            "runs of a process",
+            |records| {
+                let Fact::RunMeta { params, .. } = &mut records[0].fact else { return };
+                params.insert(MAX_CONCURRENCY.to_owned(), 1.into());
+            },
+            Property::S17,
+        ),
+        (
+            "runs of the group",
+            |records| {
+                rewrite(
+                    records,
+                    "/limits",
+                    r#""cluster_concurrency":3"#,
+                    r#""cluster_concurrency":2"#,
+                )
+            },
+            Property::S23,
+        ),
+        (
+            "starts of the group",
+            |records| rewrite(records, "/limits", "8 in 20s", "3 in 20s"),
+            Property::S23,
+        ),
+        (
+            "the begin of the period",
+            |records| rewrite(records, "/config", "12:00:20Z", "12:00:30Z"),
+            Property::S3,
+        ),
+        (
+            "the end of the period",
+            |records| rewrite(records, "/config", "12:02:00Z", "12:01:50Z"),
+            Property::S3,
+        ),
+    ];
+    let records = replay(&limited()).history.records().to_vec();
+    for (case, tamper, property) in rows {
+        let mut records = records.clone();
+        tamper(&mut records);
+        let report = check(&History::from_records(records), &Options::default());
+        assert!(report.violations_of(property).next().is_some(), "{case}: {report}");
+    }
+}
+
 /// Each kind of fault is drawn, so the seeds of a nightly run can reach it.
 #[test]
 fn every_kind_of_fault_is_drawn() {
@@ -95,6 +215,24 @@ fn every_kind_of_fault_is_drawn() {
     drawn.sort_unstable();
     drawn.dedup();
     assert_eq!(drawn.len(), 23, "{drawn:?}");
+}
+
+/// Each feature is drawn, so the seeds of a nightly run can reach it.
+#[test]
+fn every_feature_is_drawn() {
+    let plans: Vec<_> = (0..100).map(ChaosPlan::draw_with_features).collect();
+    let drawn = |has: fn(&ChaosPlan) -> bool| plans.iter().filter(|plan| has(plan)).count();
+    let counts = [
+        drawn(|plan| !plan.job.schedule.is_empty()),
+        drawn(|plan| !plan.job.overlap.is_empty()),
+        drawn(|plan| plan.job.cluster_concurrency.is_some()),
+        drawn(|plan| !plan.job.start_rate.is_empty()),
+        drawn(|plan| plan.job.group.is_some()),
+        drawn(|plan| !plan.job.not_before.is_empty()),
+        drawn(|plan| !plan.job.not_after.is_empty()),
+        drawn(|plan| plan.max_concurrency.is_some()),
+    ];
+    assert!(counts.iter().all(|count| *count > 5), "{counts:?}");
 }
 
 /// A valid plan offers no failure to search for.

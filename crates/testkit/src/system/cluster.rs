@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use checker::history::{FORMAT, Fact, Record};
+use checker::history::{FORMAT, Fact, MAX_CONCURRENCY, Record};
 use jiff::Timestamp;
 use lite::{Following, JobConfig};
 
@@ -34,6 +34,8 @@ pub struct ClusterOptions {
     pub calls_back: bool,
     /// Jobs with narrow watches. By default: all jobs if the seed is odd.
     pub following: Following,
+    /// Maximum number of runs at the same time in each process; `None` is no limit.
+    pub max_concurrency: Option<u32>,
 }
 
 impl ClusterOptions {
@@ -44,8 +46,16 @@ impl ClusterOptions {
     pub fn new(seed: u64) -> Self {
         let start = Timestamp::from_second(1_709_207_995).expect("the constant is a valid time");
         let run = format!("seed-{seed}");
-        let (weather, require) = (Weather::USUAL, BTreeMap::new());
-        Self { run, seed, weather, start, require, calls_back: false, following: following(seed) }
+        Self {
+            run,
+            seed,
+            weather: Weather::USUAL,
+            start,
+            require: BTreeMap::new(),
+            calls_back: false,
+            following: following(seed),
+            max_concurrency: None,
+        }
     }
 }
 
@@ -79,6 +89,7 @@ pub struct ScenarioCluster {
     streams: Streams,
     calls_back: bool,
     following: Following,
+    max_concurrency: Option<u32>,
     pub(super) processes: BTreeMap<String, Process>,
     /// Ended incarnations of processes. What they own is not dropped before the world ends.
     past: Vec<Process>,
@@ -114,7 +125,9 @@ impl ScenarioCluster {
     /// Outside of [`run`](super::run), or of another tokio runtime with time.
     #[must_use]
     pub fn with_options(options: ClusterOptions) -> Self {
-        let ClusterOptions { run, seed, weather, start, require, calls_back, following } = options;
+        let ClusterOptions { run, seed, weather, start, require, .. } = options;
+        let ClusterOptions { calls_back, following, max_concurrency, .. } = options;
+        let limit = max_concurrency.map(|max| (MAX_CONCURRENCY.to_owned(), max.into()));
         let recorder = Recorder::new(WorldClock::starting_at(start));
         let nemesis = Arc::new(recorder.writer("nemesis", 0));
         nemesis.write(Fact::RunMeta {
@@ -124,7 +137,7 @@ impl ScenarioCluster {
             backend: "embedded".to_owned(),
             session_timeout_ms: u64::try_from(Self::SESSION_TIMEOUT.as_millis()).unwrap_or(0),
             require,
-            params: BTreeMap::new(),
+            params: limit.into_iter().collect(),
         });
         let mut streams = Streams::new(seed);
         let registry = SimRegistry::new(
@@ -143,6 +156,7 @@ impl ScenarioCluster {
             streams,
             calls_back,
             following,
+            max_concurrency,
             processes: BTreeMap::new(),
             past: Vec::new(),
             links: BTreeMap::new(),
@@ -248,6 +262,7 @@ impl ScenarioCluster {
             skew_ms: self.skews.get(name).copied().unwrap_or(0),
             rng: self.streams.lives.fork(),
             following: self.following,
+            max_concurrency: self.max_concurrency,
             jobs,
         };
         let process = Process::start(start, &self.recorder, &self.registry).map_err(|error| {

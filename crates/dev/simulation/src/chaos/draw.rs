@@ -2,9 +2,10 @@
 //! occur.
 
 use fastrand::Rng;
-use testkit::harness::{FAULT_KINDS, Scheduled, Weather, draw_fault};
+use jiff::SignedDuration;
+use testkit::harness::{ClusterOptions, FAULT_KINDS, Scheduled, Weather, draw_fault};
 
-use super::plan::{CatchUpPlan, ChaosPlan, JobPlan};
+use super::plan::{CatchUpPlan, ChaosPlan, GroupPlan, JobPlan};
 
 /// Duration of the chaos.
 const CHAOS_MS: u64 = 600_000;
@@ -22,11 +23,15 @@ const START_RATES: [&str; 3] = ["2 in 10s", "5 in 10s", "6 in 30s"];
 
 impl ChaosPlan {
     /// Draws the plan of a seed, whose job in addition combines a schedule of several kinds of
-    /// rules, an overlap policy and limits.
+    /// rules, a period, an overlap policy, a group and limits. Its processes may have a limit.
     #[must_use]
     pub fn draw_with_features(seed: u64) -> Self {
         let plan = Self::draw(seed);
-        Self { job: features(&mut Rng::with_seed(!seed), plan.job), ..plan }
+        let mut rng = Rng::with_seed(!seed);
+        let job = features(&mut rng, plan.job);
+        let job = later_features(&mut rng.fork(), seed, job);
+        let max_concurrency = chance(&mut rng, 30).then(|| rng.u32(1..=3));
+        Self { max_concurrency, job, ..plan }
     }
 
     /// Draws a plan: two to five processes, one to nine items, ten minutes of faults and two of
@@ -41,7 +46,8 @@ impl ChaosPlan {
         let weather = weather(&mut shape);
         let faults = schedule(&mut faults, nodes, job.items);
         let job = extras(&mut root.fork(), job);
-        Self { seed, nodes, weather, job, chaos_ms: CHAOS_MS, calm_ms: CALM_MS, faults }
+        let (chaos_ms, calm_ms) = (CHAOS_MS, CALM_MS);
+        Self { seed, nodes, weather, max_concurrency: None, job, chaos_ms, calm_ms, faults }
     }
 }
 
@@ -74,6 +80,9 @@ fn job(rng: &mut Rng) -> JobPlan {
         overlap: String::new(),
         cluster_concurrency: None,
         start_rate: String::new(),
+        group: None,
+        not_before: String::new(),
+        not_after: String::new(),
     }
 }
 
@@ -87,7 +96,6 @@ fn extras(rng: &mut Rng, job: JobPlan) -> JobPlan {
 
 /// Draws the features of a job, as far as they may be combined.
 fn features(rng: &mut Rng, mut job: JobPlan) -> JobPlan {
-    let one_of = |rng: &mut Rng, texts: &[&str]| texts[rng.usize(0..texts.len())].to_owned();
     if chance(rng, 60) {
         job.schedule = one_of(rng, &SCHEDULES);
     }
@@ -106,6 +114,39 @@ fn features(rng: &mut Rng, mut job: JobPlan) -> JobPlan {
     // All of them need claimed runs. A plan without any is that of the seed without features.
     job.monitor |= job.has_features();
     job
+}
+
+fn one_of(rng: &mut Rng, texts: &[&str]) -> String {
+    texts[rng.usize(0..texts.len())].to_owned()
+}
+
+/// Draws a group and a period from a source of their own, so that seeds keep their other features.
+fn later_features(rng: &mut Rng, seed: u64, mut job: JobPlan) -> JobPlan {
+    if chance(rng, 30) {
+        let cluster_concurrency = chance(rng, 70).then(|| rng.u32(1..=2));
+        let has_rate = chance(rng, 40) || cluster_concurrency.is_none();
+        let start_rate = if has_rate { one_of(rng, &START_RATES) } else { String::new() };
+        job.group = Some(GroupPlan { cluster_concurrency, start_rate });
+    }
+    // The checker does not know the period of a fixed delay.
+    if chance(rng, 20) && job.schedule != AFTER {
+        let begins = chance(rng, 60);
+        let ends = chance(rng, 30) || !begins;
+        let time = |seconds| time_after_start(seed, seconds);
+        if begins {
+            job.not_before = time(rng.i64(10..240));
+        }
+        if ends {
+            job.not_after = time(rng.i64(300..590));
+        }
+    }
+    job.monitor |= job.has_features();
+    job
+}
+
+/// Returns the time in whole seconds after the start of the run.
+fn time_after_start(seed: u64, seconds: i64) -> String {
+    (ClusterOptions::new(seed).start + SignedDuration::from_secs(seconds)).to_string()
 }
 
 fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {

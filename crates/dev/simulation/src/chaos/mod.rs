@@ -7,7 +7,7 @@ mod play;
 mod shrink;
 
 pub use outcome::{Outcome, digest};
-pub use plan::{CatchUpPlan, ChaosPlan, JobPlan};
+pub use plan::{CatchUpPlan, ChaosPlan, GroupPlan, JobPlan};
 pub use shrink::shrink;
 
 use std::time::Duration;

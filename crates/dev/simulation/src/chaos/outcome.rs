@@ -64,7 +64,7 @@ impl fmt::Display for Outcome {
         if more > 0 {
             writeln!(f, "  and {more} more violations")?;
         }
-        let has_features = self.plan.job.has_features();
+        let has_features = self.plan.has_features();
         let option = if has_features { " --features" } else { "" };
         write!(f, "  repeat with: cargo xtask sim --system --replay {seed}{option}")
     }

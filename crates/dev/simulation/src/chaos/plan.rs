@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lite::{InvalidConfig, JobBuilder, JobConfig, Overlap, StartRate};
+use lite::{GroupLimits, InvalidConfig, JobBuilder, JobConfig, Overlap, StartRate};
 use serde::{Deserialize, Serialize};
 use testkit::harness::{ScenarioCluster, Scheduled, Weather, Work};
 
@@ -15,6 +15,9 @@ pub struct ChaosPlan {
     pub nodes: u32,
     /// Network conditions.
     pub weather: Weather,
+    /// Maximum number of runs at the same time in each process; `None` is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_concurrency: Option<u32>,
     /// Settings of the job.
     pub job: JobPlan,
     /// Duration of the chaos.
@@ -64,6 +67,24 @@ pub struct JobPlan {
     /// Start rate, e.g. `3 in 10s`; empty is no limit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub start_rate: String,
+    /// Limits of the job's group; `None` is no group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupPlan>,
+    /// Time of the first possible fire; empty is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub not_before: String,
+    /// Time of the last possible fire; empty is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub not_after: String,
+}
+
+/// Limits of a group: see [`GroupLimits`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupPlan {
+    /// Maximum number of runs at the same time; `None` is no limit.
+    pub cluster_concurrency: Option<u32>,
+    /// Start rate, e.g. `3 in 10s`; empty is no limit.
+    pub start_rate: String,
 }
 
 /// Catch-up policy of a job: see [`CatchUp`](lite::CatchUp).
@@ -81,13 +102,31 @@ impl ChaosPlan {
         let letter = u8::try_from(n % 26).unwrap_or(0);
         char::from(b'a' + letter).to_string()
     }
+
+    /// Returns true if the plan was drawn with features.
+    pub(super) fn has_features(&self) -> bool {
+        self.max_concurrency.is_some() || self.job.has_features()
+    }
+}
+
+impl GroupPlan {
+    /// Name of the group.
+    pub(super) const NAME: &'static str = "shared";
+
+    pub(super) fn limits(&self) -> GroupLimits {
+        let start_rate = StartRate::parse(&self.start_rate);
+        GroupLimits { cluster_concurrency: self.cluster_concurrency, start_rate }
+    }
 }
 
 impl JobPlan {
-    /// Returns true if the plan was drawn with features.
+    /// Returns true if the job has a feature that [`ChaosPlan::draw`] does not draw.
     pub(super) fn has_features(&self) -> bool {
-        let texts = [&self.schedule, &self.overlap, &self.start_rate];
-        self.cluster_concurrency.is_some() || texts.into_iter().any(|text| !text.is_empty())
+        let Self { schedule, overlap, start_rate, not_before, not_after, .. } = self;
+        let texts = [schedule, overlap, start_rate, not_before, not_after];
+        self.cluster_concurrency.is_some()
+            || self.group.is_some()
+            || texts.into_iter().any(|text| !text.is_empty())
     }
 
     pub(super) fn config(&self) -> Result<JobConfig, InvalidConfig> {
@@ -103,6 +142,15 @@ impl JobPlan {
         }
         if let Some(rate) = StartRate::parse(&self.start_rate) {
             job = job.start_rate(rate);
+        }
+        if self.group.is_some() {
+            job = job.group(GroupPlan::NAME);
+        }
+        if !self.not_before.is_empty() {
+            job = job.not_before(&self.not_before);
+        }
+        if !self.not_after.is_empty() {
+            job = job.not_after(&self.not_after);
         }
         let each_ten_seconds = self.schedule.is_empty();
         job.cron(if each_ten_seconds { ScenarioCluster::CRON } else { &self.schedule })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use checker::history::Record;
 use testkit::harness::{
-    Cluster, ClusterError, ClusterOptions, Director, InstOpts, Node, ScenarioCluster,
+    AdminOp, Cluster, ClusterError, ClusterOptions, Director, InstOpts, Node, ScenarioCluster,
 };
 
 use super::plan::ChaosPlan;
@@ -21,8 +21,12 @@ pub(super) async fn play(plan: &ChaosPlan) -> Result<Vec<Record>, ClusterError> 
     let mut options = ClusterOptions::new(plan.seed);
     options.weather = plan.weather;
     options.calls_back = plan.job.once;
+    options.max_concurrency = plan.max_concurrency;
     let mut cluster = ScenarioCluster::with_options(options);
     cluster.create_job(config.clone()).await?;
+    if let Some((group, plan)) = config.group.clone().zip(plan.job.group.as_ref()) {
+        cluster.admin(AdminOp::Group { group, limits: plan.limits() }).await?;
+    }
     let nodes = (0..plan.nodes).map(|n| Node { name: ChaosPlan::name(n), server: server(n) });
     let nodes: Vec<Node> = nodes.collect();
     let spawn = |cluster: &mut ScenarioCluster, node: &Node| {

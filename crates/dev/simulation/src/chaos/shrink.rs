@@ -79,7 +79,7 @@ impl Search {
     }
 
     fn simplify(&mut self) {
-        let steps: [fn(&mut ChaosPlan); 14] = [
+        let steps: [fn(&mut ChaosPlan); 18] = [
             |plan| plan.weather = Weather::CALM,
             |plan| plan.weather.loss_permille = 0,
             |plan| plan.job.slow.clear(),
@@ -90,6 +90,10 @@ impl Search {
             |plan| plan.job.overlap.clear(),
             |plan| plan.job.cluster_concurrency = None,
             |plan| plan.job.start_rate.clear(),
+            |plan| plan.job.group = None,
+            |plan| plan.job.not_before.clear(),
+            |plan| plan.job.not_after.clear(),
+            |plan| plan.max_concurrency = None,
             |plan| (plan.job.fail, plan.job.panic) = (Vec::new(), Vec::new()),
             |plan| plan.job.items = (plan.job.items - 1).max(1),
             |plan| plan.nodes = (plan.nodes - 1).max(2),

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use checker::history::{Fact, ProcessEvent};
 use fastrand::Rng;
-use lite::{Following, Job, JobConfig, JobHandle, JobRecord, Scheduler, Spawn};
+use jiff::Timestamp;
+use lite::{Clock, Following, Job, JobConfig, JobHandle, JobRecord, Scheduler, Spawn};
 use parking_lot::Mutex;
 use reg_center::{RegistryCenter, SessionChange};
 
@@ -50,6 +51,8 @@ pub(crate) struct Start<'a> {
     pub(crate) skew_ms: i64,
     pub(crate) rng: Rng,
     pub(crate) following: Following,
+    /// Maximum number of runs at the same time; `None` is no limit.
+    pub(crate) max_concurrency: Option<u32>,
     pub(crate) jobs: Vec<JobToRun>,
 }
 
@@ -89,6 +92,9 @@ impl Process {
         let mut builder = Scheduler::builder(Arc::clone(&center) as Arc<dyn RegistryCenter>);
         if let Some(zone) = start.zone {
             builder = builder.zone(zone)?;
+        }
+        if let Some(max) = start.max_concurrency {
+            builder = builder.max_concurrency(usize::try_from(max).unwrap_or(usize::MAX));
         }
         let scheduler = builder
             .server_ip(&server)?
@@ -175,8 +181,8 @@ impl Program {
         }
     }
 
-    /// Registers a job, with retries. Returns `None` if the process is leaving, or the job cannot
-    /// be registered.
+    /// Registers a job, with retries. Returns `None` if the process is leaving, the period of the
+    /// job has ended, or the job cannot be registered.
     async fn register(&self, to_run: &JobToRun) -> Option<JobHandle> {
         loop {
             let job = Recorded { job: Arc::clone(&to_run.job), writer: self.writer.clone() };
@@ -190,6 +196,7 @@ impl Program {
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }
                 Err(lite::Error::Stopped { .. }) => return None,
+                Err(lite::Error::Config(_)) if self.has_ended(&to_run.config) => return None,
                 Err(error) => {
                     let (at, error) = ("registering the job".to_owned(), error.to_string());
                     self.writer.write(Fact::HarnessFailure { at, error });
@@ -197,6 +204,13 @@ impl Program {
                 }
             }
         }
+    }
+
+    /// Returns true if the period of a job has ended by the clock of the process. No program can
+    /// register such a job.
+    fn has_ended(&self, config: &JobConfig) -> bool {
+        let last = config.not_after.as_deref().map(str::parse::<Timestamp>);
+        last.is_some_and(|last| last.is_ok_and(|last| last < self.writer.clock.wall()))
     }
 
     /// Records the session changes that the process sees, each with the instance id that it uses
