@@ -1,6 +1,6 @@
 //! Claimability of an item, revision by revision, as the basis for judging misses and delays.
 
-use crate::docs::State;
+use crate::docs::{Config, Ledger, State};
 use crate::names::{Name, Names};
 use crate::replay::Replay;
 use crate::replay::job::{Job, Server};
@@ -17,6 +17,14 @@ impl Replay {
             states.push((mt, now));
         }
     }
+}
+
+/// Returns true if the item has as many queued fires as its job allows. A fire that comes then is
+/// not noted.
+fn is_queue_full(config: &Config, ledger: &Ledger) -> bool {
+    let queued = ledger.misfire.filter(|_| ledger.queued.is_some());
+    let n = queued.map_or(0, |noted| usize::try_from(noted.count).unwrap_or(usize::MAX));
+    config.queue_limit.is_some_and(|max| n >= max)
 }
 
 fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
@@ -44,9 +52,13 @@ fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
         let notes = |owner: &Name| {
             job.server_of(*owner, names) == Some(Server::Enabled) && job.is_available(*owner, names)
         };
-        // A job with catch-up runs each fire by itself and notes none.
-        let noted = config.misfire && config.catch_up.is_none();
-        return Claimability::Busy(item.owner.filter(|owner| noted && notes(owner)));
+        // A job with catch-up runs each fire by itself and notes none. With a fixed delay no later
+        // fire comes, so that the due one waits.
+        let schedule = job.config.as_ref().and_then(|config| config.schedule.as_ref());
+        let waits = schedule.is_some_and(|schedule| schedule.fixed_delay().is_some());
+        let noted = config.misfire && config.catch_up.is_none() && !waits;
+        let has_room = !is_queue_full(config, &ledger);
+        return Claimability::Busy(item.owner.filter(|owner| noted && has_room && notes(owner)));
     }
     let Some(owner) = item.owner else { return Claimability::Blocked("the item has no owner") };
     match job.server_of(owner, names) {

@@ -55,6 +55,14 @@ fn s3_an_end_is_recorded_between_two_fires_of_an_item() {
                 s.claim_as("b", 1, "NORMAL", fire(2) + 1_000).done("b", 1);
                 ended(s, Some(fire(2) + 1_000), fire(2) + 1_500).at(22.0);
             }),
+            ("a fire waits for the run that it meets", |s| {
+                begun(s).at(11.0).done("a", 0).done("b", 1);
+                ended(s, Some(fire(1)), fire(1) + 1_000).at(19.0);
+                s.claim_as("b", 1, "MANUAL", fire(1) + 9_000).at(21.01);
+                s.claim_as("a", 0, "NORMAL", fire(2) + 1_000).done("a", 0).at(25.0);
+                s.done("b", 1).claim_as("b", 1, "NORMAL", fire(2) + 1_000).done("b", 1);
+                ended(s, Some(fire(2) + 1_000), fire(2) + 5_500).at(26.0);
+            }),
             ("the delay becomes longer during a fire", |s| {
                 longer(begun(s).at(11.0).done("b", 1)).at(21.0).done("a", 0);
                 ended(s, Some(fire(1)), fire(2) + 1_000).at(39.0);

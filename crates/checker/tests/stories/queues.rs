@@ -1,6 +1,7 @@
 //! S22: valid and invalid changes of the queue of an item.
 
 use checker::Property::{L2, L4, S1a, S3, S22};
+use checker::history::Fact;
 use serde_json::json;
 
 use crate::story::verdict::{assert_bad, assert_good};
@@ -112,6 +113,17 @@ fn s22_queued_fires_run_one_by_one_within_the_bound() {
                 run_queued(s, 2, &[3]);
                 next(s, 3, &[]);
                 s.done("b", 1);
+            }),
+            ("a fire that meets a full queue is reported as missed", |s| {
+                note(queues(s), 2, &[2]);
+                note(s, 3, &[2, 3]);
+                s.at(40.01).claim("a", 0, 4).done("a", 0).at(50.0);
+                let (job, reason) = ("j".to_owned(), "the queue is full".to_owned());
+                s.says("b", Fact::Missed { job, item: Some(1), fire: fire(4), reason });
+                s.claim("a", 0, 5).done("a", 0);
+                next(s, 2, &[3]);
+                next(s, 3, &[]);
+                s.done("b", 1).claim("b", 1, 5).done("b", 1);
             }),
             ("the job has no queue any more", |s| {
                 note(queues(s), 2, &[2]);
