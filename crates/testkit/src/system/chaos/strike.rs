@@ -142,9 +142,12 @@ impl Director<'_> {
             Fault::SwitchFailover => {
                 (self.configure(|c| c.failover = !c.failover && c.monitor_execution), None)
             }
-            // Catch-up requires misfires, so a job that catches up keeps them.
+            // Catch-up and overlap policies require misfires, so a job with one keeps them.
             Fault::SwitchMisfire => {
-                (self.configure(|c| c.misfire = !c.misfire || c.catch_up.is_some()), None)
+                let switch = |c: &mut JobConfig| {
+                    c.misfire = !c.misfire || c.catch_up.is_some() || c.overlap.is_some();
+                };
+                (self.configure(switch), None)
             }
             Fault::Poison { for_ms } => {
                 (AdminOp::Poison("{\"jobName\":".to_owned()), Some((for_ms, Undo::RestoreConfig)))
