@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use checker::history::{Fact, ProcessEvent};
 use fastrand::Rng;
-use jiff::Timestamp;
-use lite::{Clock, Following, Job, JobConfig, JobHandle, JobRecord, Scheduler, Spawn};
+use lite::{Following, Job, JobConfig, JobHandle, JobRecord, Scheduler, Spawn};
 use parking_lot::Mutex;
 use reg_center::{RegistryCenter, SessionChange};
 
@@ -181,8 +180,8 @@ impl Program {
         }
     }
 
-    /// Registers a job, with retries. Returns `None` if the process is leaving, the period of the
-    /// job has ended, or the job cannot be registered.
+    /// Registers a job, with retries. Returns `None` if the process is leaving, or the job cannot
+    /// be registered.
     async fn register(&self, to_run: &JobToRun) -> Option<JobHandle> {
         loop {
             let job = Recorded { job: Arc::clone(&to_run.job), writer: self.writer.clone() };
@@ -196,7 +195,8 @@ impl Program {
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }
                 Err(lite::Error::Stopped { .. }) => return None,
-                Err(lite::Error::Config(_)) if self.has_ended(&to_run.config) => return None,
+                // No program can register a job after the last fire of its schedule.
+                Err(lite::Error::Config(_)) if to_run.config.not_after.is_some() => return None,
                 Err(error) => {
                     let (at, error) = ("registering the job".to_owned(), error.to_string());
                     self.writer.write(Fact::HarnessFailure { at, error });
@@ -204,13 +204,6 @@ impl Program {
                 }
             }
         }
-    }
-
-    /// Returns true if the period of a job has ended by the clock of the process. No program can
-    /// register such a job.
-    fn has_ended(&self, config: &JobConfig) -> bool {
-        let last = config.not_after.as_deref().map(str::parse::<Timestamp>);
-        last.is_some_and(|last| last.is_ok_and(|last| last < self.writer.clock.wall()))
     }
 
     /// Records the session changes that the process sees, each with the instance id that it uses
