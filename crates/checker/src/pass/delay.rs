@@ -4,7 +4,7 @@
 use super::once::{RECORD, first_open};
 use super::{Facts, Findings};
 use crate::Property::{L4, S3};
-use crate::docs::{self, EndedFire, Ledger, State};
+use crate::docs::{self, EndedFire, Ledger, Run, State};
 use crate::history::{Fact, RegOp};
 use crate::replay::trace::{ConfigFrom, JobTrace, Spot};
 use crate::slot::Slot;
@@ -96,9 +96,17 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     }
 }
 
-/// Returns the first item that has not ended a fire after this time.
-fn unfinished_since(facts: &Facts<'_>, job: &JobTrace, at: i64, mt: u64) -> Option<u32> {
-    let runs = |ledger: &Ledger| ledger.run.is_some_and(|run| !run.is_requested);
+/// Returns the first item that has not ended a fire after the time `at`, up to the fire `last`.
+///
+/// A run of a later fire can have begun within the difference of the clocks.
+fn unfinished_since(
+    facts: &Facts<'_>,
+    job: &JobTrace,
+    (at, last): (i64, i64),
+    mt: u64,
+) -> Option<u32> {
+    let is_scheduled = |run: &Run| !run.is_requested && run.fire <= last;
+    let runs = |ledger: &Ledger| ledger.run.as_ref().is_some_and(is_scheduled);
     let is_begun = |ledger: &Ledger| ledger.state == State::Retired || ledger.last > Some(at);
     first_open(facts, job, mt, |ledger| !is_begun(ledger) || runs(ledger), runs)
 }
@@ -152,7 +160,7 @@ fn follows(
     findings.expect(end.ended.at >= fire, S3, (name, None), &evidence, || {
         format!("fire {fire} ended at {}, before it came", end.ended.at)
     });
-    let open = unfinished_since(facts, job, before.ended.at, end.spot.mt);
+    let open = unfinished_since(facts, job, (before.ended.at, fire), end.spot.mt);
     findings.expect(open.is_none(), S3, (name, open.map(Slot::first)), &evidence, || {
         format!("the end of fire {fire} was recorded, although this item had not ended it")
     });
@@ -165,7 +173,7 @@ fn goes_on(facts: &Facts<'_>, (name, job): (&str, &JobTrace), last: End, finding
     if delay_of(config).filter(|_| is_monitored).is_none() {
         return;
     }
-    if unfinished_since(facts, job, last.ended.at, facts.end).is_some() {
+    if unfinished_since(facts, job, (last.ended.at, i64::MAX), facts.end).is_some() {
         return;
     }
     let of_items = job.items.values().map(|item| &item.changes);

@@ -55,6 +55,15 @@ fn s3_an_end_is_recorded_between_two_fires_of_an_item() {
                 s.claim_as("b", 1, "NORMAL", fire(2) + 1_000).done("b", 1);
                 ended(s, Some(fire(2) + 1_000), fire(2) + 1_500).at(22.0);
             }),
+            ("the next fire begins at once, by clocks that are ahead", |s| {
+                begun(s).begin("skew", "a").begin("skew", "b").at(11.0).done("a", 0).done("b", 1);
+                ended(s, Some(fire(1)), fire(1) + 1_000);
+                s.claim_as("a", 0, "NORMAL", fire(2) + 1_000);
+                s.claim_as("b", 1, "NORMAL", fire(2) + 1_000).at(12.0).done("a", 0).done("b", 1);
+                ended(s, Some(fire(2) + 1_000), fire(2) + 1_000)
+                    .over("skew", "a")
+                    .over("skew", "b");
+            }),
             ("a fire waits for the run that it meets", |s| {
                 begun(s).at(11.0).done("a", 0).done("b", 1);
                 ended(s, Some(fire(1)), fire(1) + 1_000).at(19.0);
