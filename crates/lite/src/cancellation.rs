@@ -45,9 +45,7 @@ impl Cancellation {
     ) -> (Outcome, Option<String>) {
         match self.request.get() {
             Some(request) if outcome == Outcome::Interrupted => {
-                let by = format!("cancelled by {}: {}", request.by(), request.why());
-                let cause = cause.map_or(by.clone(), |cause| format!("{by} ({cause})"));
-                (Outcome::Cancelled, Some(cause))
+                (Outcome::Cancelled, Some(request.cause(cause.as_deref())))
             }
             Some(_) | None => (outcome, cause),
         }

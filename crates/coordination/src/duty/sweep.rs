@@ -109,7 +109,11 @@ impl LostRun<'_> {
     fn orphaned_or_ended(&self, now_ms: i64) -> Option<Ledger> {
         let ledger = &self.ledger.value;
         let next = if self.is_wanted { ledger.orphan() } else { ledger.abandon(now_ms) };
-        let reason = self.holder.map(|holder| format!("its instance {holder} was lost"));
+        let lost = self.holder.map(|holder| format!("its instance {holder} was lost"));
+        let reason = match ledger.cancels() {
+            Some(request) => Some(request.cause(lost.as_deref())),
+            None => lost,
+        };
         Some(next?.because(reason.and_then(|text| FailureReason::new(&text))))
     }
 }
@@ -216,6 +220,22 @@ mod tests {
             ),
         ];
         check(Duty::Sweep, rows);
+    }
+
+    #[test]
+    fn record_of_a_cancelled_lost_run_names_author_and_reason() {
+        let lost = "its instance 10.0.0.3@-@3 was lost";
+        let orphaned = orphan().because(FailureReason::new(lost));
+        let rows = [
+            (to_be_cancelled(running_by(3)), format!("cancelled by anna: wrong month ({lost})")),
+            (to_be_cancelled(orphaned), "cancelled by anna: wrong month".to_owned()),
+        ];
+        for (ledger, cause) in rows {
+            let scene = Scene::cluster(2, 2).ledger(1, ledger);
+            let plan = scene.plan(Duty::Sweep).expect("the leader ends the run");
+            let (_, ended) = plan.steps.iter().find_map(Step::ledger).expect("its record is set");
+            assert_eq!(ended.failure.as_ref().map(ToString::to_string), Some(cause));
+        }
     }
 
     #[test]

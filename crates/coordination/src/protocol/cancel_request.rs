@@ -66,6 +66,14 @@ impl CancelRequest {
         &self.why
     }
 
+    /// Returns the cause of a run that this request ended. `end` is the event that cut it short, if
+    /// that was not the request alone.
+    #[must_use]
+    pub fn cause(&self, end: Option<&str>) -> String {
+        let cause = format!("cancelled by {}: {}", self.by, self.why);
+        end.map_or(cause.clone(), |end| format!("{cause} ({end})"))
+    }
+
     /// Returns the time of the request by its author's clock, in milliseconds since 1970 UTC.
     #[must_use]
     pub fn at_ms(&self) -> i64 {
