@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crate::script::{Cluster, job_of};
 use coordination::{
-    CatchUp, DropReason, Event, FireTime, JobEvent, MissReason, OnceStage, Outcome, RunSource,
-    StartItem,
+    AuditLog, BackfillLog, CatchUp, DropReason, Event, FireTime, FormerConfigs, JobEvent, Layout,
+    Ledger, MissReason, NodeKind, OnceStage, OperatorStep, Outcome, RunSource, ServerIp,
+    ServerState, StartItem,
 };
-use reg_center::{Limits, Version};
+use reg_center::{Expect, Limits, Op, Version};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;
@@ -337,4 +338,34 @@ fn record_has_times_of_last_run_and_next_fire() {
         "{}",
         cluster.trace()
     );
+}
+
+/// A step decides from a node that another client may have changed since.
+#[test]
+fn operator_step_expects_the_version_that_it_was_decided_from() {
+    let (config, version) = (job_of(1), Version(3));
+    let (item, ledger) = (item(0), Box::new(Ledger::new(None)));
+    let (ip, state) = (ServerIp::new("10.0.0.7").unwrap(), ServerState::Disabled);
+    let expect = Some(version);
+    let steps = [
+        OperatorStep::Is(NodeKind::Config, version),
+        OperatorStep::Remove(NodeKind::ItemDisabled(item), version),
+        OperatorStep::SetServer { ip, state, version },
+        OperatorStep::SetConfig { config: Box::new(config.clone()), version },
+        OperatorStep::SetClass { class: "a.B".to_owned(), version: expect },
+        OperatorStep::SettleBack { item, ledger: ledger.clone(), version },
+        OperatorStep::RequestCancel { item, ledger, version },
+        OperatorStep::SetBackfills { log: BackfillLog::default(), expect },
+        OperatorStep::SetFormerConfigs { log: FormerConfigs::default(), expect },
+        OperatorStep::SetAudit { log: AuditLog::default(), expect },
+    ];
+    for step in steps {
+        let txn = Layout::new(&config.job_name).change(std::slice::from_ref(&step));
+        let [Op::Check { expect, .. } | Op::Put { expect, .. } | Op::Delete { expect, .. }] =
+            txn.ops()
+        else {
+            panic!("{step}: {:?}", txn.ops());
+        };
+        assert_eq!(*expect, Expect::Version(version), "{step}");
+    }
 }

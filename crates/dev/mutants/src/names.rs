@@ -161,6 +161,10 @@ mutants! {
     ServerRemovedBlindly,
     /// The expiry of a server overwrites entries of the audit.
     AuditOverwritten,
+    /// Writes of operators do not check the version of their node.
+    OperatorWriteUnguarded,
+    /// Removals by operators do not check the version of their node.
+    OperatorRemovalUnguarded,
     /// Sealing the leader's node does not check its version.
     LeaderSealedBlindly,
     /// Sealing a leftover instance node does not check its version.

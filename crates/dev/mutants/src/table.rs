@@ -617,6 +617,24 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::OperatorWriteUnguarded,
+        properties: &["L7"],
+        story: "an operator overwrites what another client has changed meanwhile",
+        watcher: ByStory(test_in(
+            "tests/operations.rs",
+            "operator_step_expects_the_version_that_it_was_decided_from",
+        )),
+    },
+    Row {
+        mutant: M::OperatorRemovalUnguarded,
+        properties: &["L7"],
+        story: "an operator removes a node that another client has changed meanwhile",
+        watcher: ByStory(test_in(
+            "tests/operations.rs",
+            "operator_step_expects_the_version_that_it_was_decided_from",
+        )),
+    },
+    Row {
         mutant: M::LeaderSealedBlindly,
         properties: &["S8"],
         story: "a leader seals its node twice",

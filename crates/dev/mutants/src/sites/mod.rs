@@ -59,6 +59,7 @@ mod model_exhaustive;
 mod model_exhaustive_moves;
 mod model_exhaustive_walk;
 mod model_exhaustive_world;
+mod operator;
 mod plan;
 mod plan_encode;
 mod protocol_backfill;
@@ -161,6 +162,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/local/fires.rs", local_fires::SITES),
     ("crates/coordination/src/local/mod.rs", local::SITES),
     ("crates/coordination/src/local/requests.rs", local_requests::SITES),
+    ("crates/coordination/src/operator.rs", operator::SITES),
     ("crates/coordination/src/plan/encode.rs", plan_encode::SITES),
     ("crates/coordination/src/plan/mod.rs", plan::SITES),
     ("crates/coordination/src/protocol/backfill.rs", protocol_backfill::SITES),
