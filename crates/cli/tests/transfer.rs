@@ -184,6 +184,25 @@ async fn apply_makes_the_namespace_what_the_files_declare() {
 }
 
 #[tokio::test]
+async fn apply_takes_groups_from_a_file_of_their_own() {
+    let world = World::new();
+    let job = REPORT.replace("sharding_total_count", "group = 'db'\nsharding_total_count");
+    let group = "[[groups]]\nname = 'db'\ncluster_concurrency = 2\n";
+    let (_files, dir) = folder(&[("a.toml", &job), ("groups.toml", group)]);
+    let done = world.ejob(&["apply", &dir]).await.done();
+    assert!(done.contains("group db"), "{done}");
+    let groups = world.ejob(&["groups", "--json"]).await.json();
+    assert_eq!(groups[0]["limits"]["cluster_concurrency"], 2, "{groups}");
+
+    let path = format!("{dir}/groups.toml");
+    let output = world.ejob(&["worker", &path, "--check"]).await;
+    assert_eq!(output.exit, Exit::Usage, "{output:?}");
+    let expected =
+        format!("error: {path}: jobs is empty; valid is at least one job for a worker\n");
+    assert_eq!(output.err, expected);
+}
+
+#[tokio::test]
 async fn export_and_import_carry_the_limits_of_groups() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jobs.yaml");

@@ -117,7 +117,7 @@ impl FireFacts {
             return orphan.outcome();
         }
         if self.misfired {
-            let reason = "the item was still running; a later run of source MISFIRE stands for it";
+            let reason = "the item was still running; a later run of source MISFIRE covers it";
             return (FireOutcome::misfired(), Some(reason.to_owned()));
         }
         (FireOutcome::gap(), Some("no instance lived, or none could reach the registry".to_owned()))
@@ -310,7 +310,7 @@ mod tests {
                 "misfired",
                 vec![misfired()],
                 "misfired",
-                Some("the item was still running; a later run of source MISFIRE stands for it"),
+                Some("the item was still running; a later run of source MISFIRE covers it"),
             ),
             (
                 "misfired and retired",

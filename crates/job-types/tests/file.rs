@@ -410,7 +410,7 @@ fn errors_have_line_field_value_and_valid_values() {
     let url = |url: &str| job(&format!("[jobs.http]\nmethod = \"GET\"\nurl = \"{url}\""));
     let process = |line: &str| format!("{line}\n{}", job("stored = true"));
     let rows = [
-        ("nothing", String::new(), "jobs is empty; valid is at least one job"),
+        ("nothing", String::new(), "jobs is empty; valid is at least one job or group"),
         (
             "unknown at the top",
             "job = 1".into(),
@@ -496,6 +496,11 @@ fn errors_have_line_field_value_and_valid_values() {
             "a parameter of an item that the job does not have",
             job("stored = true\nsharding_item_parameters = '0=a,7=b'"),
             "line 5: job \"j\": sharding_item_parameters is \"0=a,7=b\", of item 7; valid is parameters of the items 0 to 0",
+        ),
+        (
+            "a pin of an item that the job does not have",
+            job("stored = true\nplacement = 'pin 0..2 zone=a; pin 7 zone=b'"),
+            "line 5: job \"j\": placement is \"pin 0..2 zone=a; pin 7 zone=b\", with a pin of item 1; valid is pins of the items 0 to 0",
         ),
         (
             "a number as a time",

@@ -449,6 +449,18 @@ impl JobConfig {
         parameters.map(items).unwrap_or_default()
     }
 
+    /// Returns the pinned items that do not exist, ascending, each range by its first such item.
+    ///
+    /// Their pins have no effect: a job may have had more items before.
+    #[must_use]
+    pub fn pins_without_item(&self) -> Vec<u32> {
+        let total = self.sharding_total_count;
+        let surplus = |(first, last, _): (u32, u32, &sharding::Selector)| {
+            (last >= total).then_some(first.max(total))
+        };
+        self.placement.pins().filter_map(surplus).collect()
+    }
+
     /// Checks the values that coordination relies on, before a configuration is stored.
     ///
     /// # Errors
@@ -511,8 +523,8 @@ impl JobConfig {
             if self.cron.is_none()
                 && let Some(value) = value
             {
-                let valid =
-                    "none, or a cron expression: a job that runs on request only has no schedule";
+                let valid = "none, or cron with a rule: a job that runs on request only has no \
+                             schedule";
                 let value = format!("{:?}", shortened(value));
                 return Err(InvalidConfig::new(field, value, valid));
             }
@@ -520,8 +532,7 @@ impl JobConfig {
         if self.cron.is_none()
             && let Some(bound) = self.jitter_ms
         {
-            let valid =
-                "none, or a cron expression: a job that runs on request only starts at once";
+            let valid = "none, or cron with a rule: a job that runs on request only starts at once";
             return Err(InvalidConfig::new("jitter", format!("{bound} ms"), valid));
         }
         self.check_overlap()?;
@@ -631,11 +642,8 @@ impl JobConfig {
             return Err(InvalidConfig::new("jitter", format!("{bound} ms"), valid));
         }
         if self.cron.as_deref().is_some_and(|cron| cron.trim().is_empty()) {
-            return Err(InvalidConfig::new(
-                "cron",
-                "empty",
-                "a Quartz expression, or no cron at all",
-            ));
+            let valid = "a Quartz expression, `@every`, `@after` or `@at`, or no cron at all";
+            return Err(InvalidConfig::new("cron", "empty", valid));
         }
         Ok(())
     }

@@ -168,7 +168,7 @@ async fn each_fire_has_one_outcome_in_any_order_of_writes(store: &TestStore) {
                 text(""),
                 -1,
                 -1,
-                text("the item was still running; a later run of source MISFIRE stands for it"),
+                text("the item was still running; a later run of source MISFIRE covers it"),
             ),
             (
                 2,

@@ -228,19 +228,29 @@ fn config(doc: &JobDoc, reads: Reads<'_>) -> Result<JobConfig, Invalid> {
         job = job.cluster_concurrency(max);
     }
     let config = job.build().map_err(invalid)?;
-    check_parameters(&config)?;
+    check_items(&config)?;
     Ok(config)
 }
 
-/// Rejects a parameter of an item that the job does not have. Only stored configurations may have
-/// such parameters, because operators change their number of items.
-fn check_parameters(config: &JobConfig) -> Result<(), Invalid> {
-    let surplus = config.parameters_without_item();
-    let Some(item) = surplus.first() else { return Ok(()) };
-    let (field, text) = ("sharding_item_parameters", &config.sharding_item_parameters);
+/// Rejects a parameter or a pin of an item that the job does not have. Only stored configurations
+/// may have such items, because operators change their number of items.
+fn check_items(config: &JobConfig) -> Result<(), Invalid> {
     let last = config.sharding_total_count.saturating_sub(1);
-    let valid = format!("parameters of the items 0 to {last}");
-    Err(Invalid::new(field, format!("{text:?}, of item {item}"), valid))
+    if let Some(item) = config.parameters_without_item().first() {
+        let (field, text) = ("sharding_item_parameters", &config.sharding_item_parameters);
+        let valid = format!("parameters of the items 0 to {last}");
+        return Err(Invalid::new(field, format!("{text:?}, of item {item}"), valid));
+    }
+    if let Some(item) = config.pins_without_item().first() {
+        let text = config.placement.as_str();
+        let valid = format!("pins of the items 0 to {last}");
+        return Err(Invalid::new(
+            "placement",
+            format!("{text:?}, with a pin of item {item}"),
+            valid,
+        ));
+    }
+    Ok(())
 }
 
 fn retry(doc: RetryDoc) -> Result<RetryPolicy, Invalid> {

@@ -343,8 +343,8 @@ impl JobFile {
         let process = ProcessOptions { max_concurrency, weight, zone, labels };
         process.check().map_err(in_file)?;
         let allow = check::allow(allow).map_err(in_file)?;
-        if jobs.is_empty() {
-            return Err(in_file(Invalid::new("jobs", "empty", "at least one job")));
+        if jobs.is_empty() && groups.is_empty() {
+            return Err(in_file(Invalid::new("jobs", "empty", "at least one job or group")));
         }
         let groups = groups_of(&groups, tree)?;
         let mut names = BTreeMap::new();

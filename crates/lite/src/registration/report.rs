@@ -10,7 +10,7 @@ use crate::{ConfigDifference, config_check};
 pub(super) fn differences(config: &JobConfig, settlement: Settlement) -> Vec<ConfigDifference> {
     let _entered = job_span(&config.job_name, "").entered();
     warn_about_cron(config);
-    warn_about_parameters(config);
+    warn_about_items(config);
     warn_about_java(config, &settlement.local);
     match settlement.settled {
         Settled::Local => Vec::new(),
@@ -45,16 +45,20 @@ fn warn_about_cron(config: &JobConfig) {
     }
 }
 
-fn warn_about_parameters(config: &JobConfig) {
+fn warn_about_items(config: &JobConfig) {
+    let items = config.sharding_total_count;
     let surplus = config.parameters_without_item();
-    if surplus.is_empty() {
-        return;
+    if !surplus.is_empty() {
+        tracing::warn!(
+            parameters_of = ?surplus,
+            items,
+            "sharding_item_parameters name items that the job does not have"
+        );
     }
-    tracing::warn!(
-        parameters_of = ?surplus,
-        items = config.sharding_total_count,
-        "sharding_item_parameters name items that the job does not have"
-    );
+    let pinned = config.pins_without_item();
+    if !pinned.is_empty() {
+        tracing::warn!(pins_from = ?pinned, items, "placement pins items that the job does not have");
+    }
 }
 
 /// `in_dialect` is the configuration in the dialect of the job's nodes, which Java instances read.

@@ -98,6 +98,12 @@ impl WorkerArguments {
         self.check_zone()?;
         let file = JobFile::read_checked(&self.file, &self)
             .map_err(|error| file_fault(&self.file, &error))?;
+        // Files of groups alone are for `ejob apply`.
+        if file.jobs().is_empty() {
+            let path = self.file.display();
+            let text = format!("{path}: jobs is empty; valid is at least one job for a worker");
+            return Err(Fault::usage(text));
+        }
         if self.check {
             return Ok(checked(&file));
         }

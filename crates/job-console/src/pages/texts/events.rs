@@ -165,12 +165,16 @@ const OF_OUTCOMES: &Patterns = &[
     ),
     ("the holder {} is gone; the run is not taken over", "持有者 {0} 已离开，该运行不会被接管"),
     (
-        "the item was still running; a later run of source MISFIRE stands for it",
-        "该分片仍在运行，由之后来源为 MISFIRE 的运行代替",
+        "the item was still running; a later run of source MISFIRE covers it",
+        "该分片仍在运行，由之后来源为 MISFIRE 的运行执行",
     ),
     (
         "no instance lived, or none could reach the registry",
         "没有存活的实例，或没有实例能访问注册中心",
+    ),
+    (
+        "cancelled by {}: {} (its instance {} was lost)",
+        "{0} 取消：{1}（其实例 {2} 已丢失）",
     ),
     ("cancelled by {}: {}", "{0} 取消：{1}"),
     ("its instance {} was lost", "其实例 {0} 已丢失"),
