@@ -11,6 +11,7 @@ use coordination::{
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
+use operations::ServerPattern;
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
@@ -162,6 +163,10 @@ pub(crate) fn label(text: &str) -> Result<Label, String> {
 
 pub(crate) fn server_ip(text: &str) -> Result<ServerIp, String> {
     ServerIp::new(text).map_err(|_| "valid is an IP address such as 10.0.0.7".to_owned())
+}
+
+pub(crate) fn server_pattern(text: &str) -> Result<ServerPattern, String> {
+    ServerPattern::parse(text).map_err(|valid| format!("valid is {valid}"))
 }
 
 /// Parses an instance id, `ip@-@life`.

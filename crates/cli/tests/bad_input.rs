@@ -549,6 +549,13 @@ fn wrong_command_line_is_one_error_line() {
             &format!("{missing} --server <IP>; see `ejob remove-server --help`"),
         ),
         (
+            "empty server to remove",
+            &[&["remove-server", "--server", ""], &why[..]].concat(),
+            2,
+            "invalid value '' for '--server <IP>': valid is an IP address such as 10.0.0.7, or a \
+             pattern such as 10.0.*",
+        ),
+        (
             "removal without a reason",
             &["remove", "a", "--confirm", "a"],
             2,

@@ -13,7 +13,7 @@ use super::report;
 use crate::context::{Context, Reasoned, Signed};
 use crate::fault::Fault;
 use crate::output::{Page, counted};
-use crate::text::{instance, job_name};
+use crate::text::{instance, job_name, server_pattern};
 use crate::waiting;
 
 #[derive(Debug, Args)]
@@ -99,7 +99,7 @@ pub(crate) struct RemoveServerArguments {
     #[arg(value_parser = job_name)]
     job: Option<JobName>,
     /// IP address of the server, or a pattern such as '10.0.*' of several
-    #[arg(long, value_name = "IP", value_parser = ServerPattern::parse)]
+    #[arg(long, value_name = "IP", value_parser = server_pattern)]
     server: ServerPattern,
     /// Show which servers of which jobs would be removed, and change nothing
     #[arg(long)]
