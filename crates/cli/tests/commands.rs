@@ -592,11 +592,23 @@ async fn group_is_set_listed_and_explains_a_wait() {
         assert!(bad.err.contains(valid), "{valid:?} in {bad:?}");
     }
     assert_eq!(world.ejob(&["groups"]).await.done(), "no group of jobs has limits\n");
+    let none = world.ejob(&signed(&["group", "set", "db"])).await;
+    assert_eq!(none.exit, Exit::Usage, "{none:?}");
+    assert!(none.err.contains("--cluster-concurrency <COUNT>|--start-rate <RATE>"), "{none:?}");
+    let unsigned = world.ejob(&["group", "set", "db", "--start-rate", "2 in 1h"]).await;
+    assert_eq!(unsigned.exit, Exit::Usage, "{unsigned:?}");
+    assert!(unsigned.err.contains("--why is missing"), "{unsigned:?}");
     let set = ["group", "set", "db", "--start-rate", "2 in 1h"];
+    let dry = [&set[..], &["--dry-run"]].concat();
+    let would = "would do: group db: no limits -> at most 2 starts in 1h\nnothing was changed\n";
+    assert_eq!(world.ejob(&dry).await.done(), would);
+    assert_eq!(world.ejob(&["groups"]).await.done(), "no group of jobs has limits\n");
     let changed = world.ejob(&signed(&set)).await.done();
     assert_eq!(changed, "group db: no limits -> at most 2 starts in 1h\n");
     let again = world.ejob(&signed(&set)).await.done();
     assert_eq!(again, "group db has at most 2 starts in 1h already\n");
+    let again = world.ejob(&dry).await.done();
+    assert_eq!(again, "group db has at most 2 starts in 1h already\nnothing was changed\n");
     let joined = world.ejob(&["config", "set", "report", "group=db"]).await.done();
     assert!(joined.contains("group: none -> \"db\""), "{joined}");
 
@@ -609,6 +621,9 @@ async fn group_is_set_listed_and_explains_a_wait() {
     assert!(listed.contains("db") && listed.contains("2 in 1h"), "{listed}");
     let listed = world.ejob(&["groups", "--json"]).await.json();
     assert_eq!(listed[0]["limits"]["start_rate"], "2 in 1h", "{listed}");
+    let would = world.ejob(&["group", "remove", "db", "--dry-run", "--json"]).await.json();
+    assert_eq!(would["before"]["start_rate"], "2 in 1h", "{would}");
+    assert!(would["after"]["start_rate"].is_null() && would["record"].is_null(), "{would}");
     let removed = world.ejob(&signed(&["group", "remove", "db"])).await.done();
     assert_eq!(removed, "group db: at most 2 starts in 1h -> no limits\n");
 
@@ -717,6 +732,14 @@ async fn replaced_configuration_is_listed_and_restored() {
     let stale = ["config", "restore", "report", "--revision", "1"];
     assert_eq!(world.ejob(&stale).await.exit, Exit::Stale);
 
+    let changed = world.stored("/report/config");
+    let would = world.ejob(&["config", "restore", "report", "--dry-run"]).await.done();
+    let expected =
+        "would do: report, configuration: failover: false -> true\nnothing was changed\n";
+    assert_eq!(would, expected);
+    assert_eq!(world.stored("/report/config"), changed);
+    let stale = [&stale[..], &["--dry-run"]].concat();
+    assert_eq!(world.ejob(&stale).await.exit, Exit::Stale);
     let restored = world.ejob(&signed(&["config", "restore", "report"])).await.done();
     assert_eq!(restored, "done: report, configuration: failover: false -> true\n");
     assert_eq!(world.stored("/report/config"), before);

@@ -96,6 +96,9 @@ pub(crate) struct RestoreArguments {
     /// Change only if the stored configuration has this revision, as `config get` shows it
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     revision: Option<Revision>,
+    /// Show which fields would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     signed: Signed,
 }
@@ -115,8 +118,16 @@ impl RestoreArguments {
             })
         })?;
         let expected = self.revision.or(snapshot.config_revision()).unwrap_or_default();
-        let updated = operations.restore_config(&self.job, wanted, expected, &by).await?;
-        let page = report::page(&updated.report);
+        let (updated, page) = if self.dry_run {
+            let wanted = snapshot.restored(wanted)?;
+            let updated = operations.preview_update(&wanted, expected).await?;
+            let page = report::preview_page(&updated.report);
+            (updated, page)
+        } else {
+            let updated = operations.restore_config(&self.job, wanted, expected, &by).await?;
+            let page = report::page(&updated.report);
+            (updated, page)
+        };
         Ok(Page { json: json!({ "report": updated.report, "changes": updated.changes }), ..page })
     }
 }

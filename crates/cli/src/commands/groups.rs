@@ -5,7 +5,7 @@ use coordination::{GroupLimits, GroupName, StartRate};
 use operations::{GroupSnapshot, permit_holders};
 use serde_json::{Value, json};
 
-use crate::context::{Context, Reasoned};
+use crate::context::{Context, Signed};
 use crate::fault::Fault;
 use crate::output::{Column, Page, Table, line};
 
@@ -22,7 +22,7 @@ impl GroupCommand {
         match self {
             Self::Set(given) => given.run(cx).await,
             Self::Remove(given) => {
-                changed(cx, &given.group, GroupLimits::NONE, &given.reasoned).await
+                given.change.make("group remove", cx, &given.group, GroupLimits::NONE).await
             }
         }
     }
@@ -33,23 +33,31 @@ pub(crate) struct SetArguments {
     /// Name of the group, as jobs have it in `group`
     #[arg(value_parser = group_name)]
     group: GroupName,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    change: ChangeArguments,
+}
+
+/// The wanted limits. One is required, so that `set` does not remove both by accident.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+struct Limits {
     /// Maximum number of items of all jobs of the group that run at the same time, from 1
-    #[arg(long, value_name = "COUNT", required_unless_present = "start_rate",
-        value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     cluster_concurrency: Option<u32>,
     /// Maximum number of runs of all jobs of the group that begin in any period, such as
     /// "10 in 1m"
     #[arg(long, value_name = "RATE", value_parser = start_rate)]
     start_rate: Option<StartRate>,
-    #[command(flatten)]
-    reasoned: Reasoned,
 }
 
 impl SetArguments {
     async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let Self { group, cluster_concurrency, start_rate, reasoned } = self;
+        let Self { group, limits, change } = self;
+        let Limits { cluster_concurrency, start_rate } = limits;
         let limits = GroupLimits { cluster_concurrency, start_rate };
-        changed(cx, &group, limits, &reasoned).await
+        change.make("group set", cx, &group, limits).await
     }
 }
 
@@ -59,7 +67,7 @@ pub(crate) struct RemoveArguments {
     #[arg(value_parser = group_name)]
     group: GroupName,
     #[command(flatten)]
-    reasoned: Reasoned,
+    change: ChangeArguments,
 }
 
 pub(crate) fn group_name(text: &str) -> Result<GroupName, String> {
@@ -72,25 +80,47 @@ fn start_rate(text: &str) -> Result<StartRate, String> {
     limits.check().map(|()| rate).map_err(|error| format!("valid is {}", error.valid))
 }
 
-async fn changed(
-    cx: &Context<'_>,
-    group: &GroupName,
-    limits: GroupLimits,
-    reasoned: &Reasoned,
-) -> Result<Page, Fault> {
-    let by = reasoned.by()?;
-    let change = cx.operations().await?.set_group(group, limits, &by).await?;
-    let text = match &change.record {
-        Some(_) => format!("group {group}: {change}"),
-        None => format!("group {group} has {} already", change.after),
-    };
-    let document = json!({
-        "group": group.as_str(),
-        "before": change.before.map(document_of),
-        "after": document_of(change.after),
-        "record": change.record,
-    });
-    Ok(Page::new(line(&text), &document))
+/// Options of each change of the limits of a group.
+#[derive(Debug, Args)]
+struct ChangeArguments {
+    /// Show how the limits would change, and change nothing; without it, --why is required
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    signed: Signed,
+}
+
+impl ChangeArguments {
+    async fn make(
+        &self,
+        act: &str,
+        cx: &Context<'_>,
+        group: &GroupName,
+        limits: GroupLimits,
+    ) -> Result<Page, Fault> {
+        let by = if self.dry_run { None } else { Some(self.signed.by_with_reason(act)?) };
+        let operations = cx.operations().await?;
+        let change = match &by {
+            Some(by) => operations.set_group(group, limits, by).await?,
+            None => operations.preview_set_group(group, limits).await?,
+        };
+        let text = match (&by, change.has_effect()) {
+            (_, false) => format!("group {group} has {} already", change.after),
+            (Some(_), true) => format!("group {group}: {change}"),
+            (None, true) => format!("would do: group {group}: {change}"),
+        };
+        let mut text = line(&text);
+        if by.is_none() {
+            text.push_str("nothing was changed\n");
+        }
+        let document = json!({
+            "group": group.as_str(),
+            "before": change.before.map(document_of),
+            "after": document_of(change.after),
+            "record": change.record,
+        });
+        Ok(Page::new(text, &document))
+    }
 }
 
 /// Lists the groups of the namespace.
