@@ -144,9 +144,10 @@ impl Command {
     pub(crate) fn lists_names(&self) -> bool {
         let has_contexts = matches!(self, Self::Context(context::ContextCommand::List));
         let has_keys = matches!(self, Self::Explain(given) if given.is_list());
-        has_contexts
-            || has_keys
-            || matches!(self, Self::Jobs(_) | Self::Instances(_) | Self::Servers(_))
+        let has_backfills = matches!(self, Self::Backfill(given) if given.is_list());
+        let always =
+            matches!(self, Self::Jobs(_) | Self::Instances(_) | Self::Servers(_) | Self::Groups);
+        has_contexts || has_keys || has_backfills || always
     }
 }
 

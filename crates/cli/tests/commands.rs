@@ -290,6 +290,10 @@ async fn past_fires_are_previewed_run_and_listed() {
     let table = world.ejob(&["backfill", "report"]).await.done();
     assert!(table.contains("3/3") && table.contains("release 12"), "{table}");
     let id = known["id"].as_str().unwrap();
+    let names = world.ejob(&["backfill", "report", "-o", "name"]).await.done();
+    assert_eq!(names, format!("{id}\n"));
+    let cancel = signed(&["backfill", "report", "--cancel", id, "-o", "name"]);
+    assert_eq!(world.ejob(&cancel).await.exit, Exit::Usage);
     let ended = world.ejob(&signed(&["backfill", "report", "--cancel", id])).await;
     let left = format!("left alone: report, backfill {id}: it has ended\n");
     assert_eq!((ended.exit, ended.out), (Exit::Partly, left));
@@ -609,6 +613,7 @@ async fn group_is_set_listed_and_explains_a_wait() {
     assert_eq!(again, "group db has at most 2 starts in 1h already\n");
     let again = world.ejob(&dry).await.done();
     assert_eq!(again, "group db has at most 2 starts in 1h already\nnothing was changed\n");
+    assert_eq!(world.ejob(&["groups", "-o", "name"]).await.done(), "db\n");
     let joined = world.ejob(&["config", "set", "report", "group=db"]).await.done();
     assert!(joined.contains("group: none -> \"db\""), "{joined}");
 

@@ -53,6 +53,11 @@ pub(crate) struct BackfillArguments {
 }
 
 impl BackfillArguments {
+    /// Returns true if the command lists the backfills.
+    pub(crate) fn is_list(&self) -> bool {
+        self.from.is_none() && self.cancel.is_none() && !self.dry_run
+    }
+
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         if let (Some(from), Some(to)) = (self.from, self.to) {
             let items = self.items.as_ref().map(|Items(items)| items.clone());
@@ -138,7 +143,7 @@ impl BackfillArguments {
             return Ok(Page::new(text, &backfills));
         }
         let columns = [
-            Column::plain("BACKFILL"),
+            Column::name("BACKFILL"),
             Column::state("STATE"),
             Column::plain("FIRES"),
             Column::fire("FROM"),

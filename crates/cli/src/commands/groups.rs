@@ -133,7 +133,7 @@ pub(crate) async fn list(cx: &Context<'_>) -> Result<Page, Fault> {
         return Ok(Page::new(line("no group of jobs has limits"), &shown));
     }
     let columns = [
-        Column::plain("GROUP"),
+        Column::name("GROUP"),
         Column::plain("RUNS AT ONCE"),
         Column::plain("STARTS"),
         Column::text("PERMITS HELD"),
