@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Query, RawPathParams, Request, State};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request, State};
 use axum::http::Method;
 use axum::middleware::{self, Next};
 use axum::response::Response;
@@ -13,7 +14,7 @@ use utoipa::openapi::{OpenApi, RefOr};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::access::{Caller, Permission};
-use crate::api::DRY_RUN;
+use crate::api::{DRY_RUN, invalid_path, pairs};
 use crate::console::Shared;
 use crate::problem::Problem;
 
@@ -179,10 +180,11 @@ fn guarded(
 async fn check(
     State((permission, target)): State<(Permission, Target)>,
     caller: Caller,
-    parameters: RawPathParams,
+    parameters: Result<RawPathParams, RawPathParamsRejection>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
+    let parameters = parameters.map_err(invalid_path)?;
     let job = parameters.iter().find_map(|(name, value)| (name == "job").then_some(value));
     match target {
         Target::OfPath => caller.check(permission, job)?,
@@ -197,8 +199,7 @@ async fn check_query(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let names = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
-    let Query(names) = names.map_err(|error| Problem::invalid(error.body_text()))?;
+    let names = pairs(request.uri());
     if let Some((name, _)) = names.iter().find(|(name, _)| !known.contains(name)) {
         let valid = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         let detail = format!("query parameter {name:?} is unknown; valid are {valid}");

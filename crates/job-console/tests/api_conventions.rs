@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::http::{Method, Request};
 use reg_center::{Lifetime, NodePath, RegistryCenter as _, Txn};
+use serde_json::{Value, json};
 
 use crate::support::{BASE, Site};
 
@@ -25,9 +26,9 @@ async fn rejection_of_the_framework_is_a_problem() {
         ("GET", "/api/v1/nothing", &[], "", 404, "no-such-address", "/api/v1/nothing"),
         ("DELETE", &run, &[], "", 405, "wrong-method", "method is DELETE"),
         ("POST", &run, &[], "{}", 415, "wrong-content-type", "Content-Type"),
-        ("POST", &run, &json, "{", 400, "invalid-request", "EOF"),
+        ("POST", &run, &json, "{", 400, "invalid-request", "line 1, column 1"),
         ("POST", &run, &json, "{}", 400, "invalid-reason", "reason is blank"),
-        ("POST", &run, &json, r#"{"reason":"r","a":1}"#, 422, "invalid-request", "`a`"),
+        ("POST", &run, &json, r#"{"reason":"r","a":1}"#, 422, "invalid-request", "field \"a\""),
         ("POST", &run, &json, r#"{"reason":"r","items":["x"]}"#, 422, "invalid-request", "items"),
         ("POST", &run, &json, &large, 413, "body-too-large", "limit"),
         ("POST", &run, &json, r#"{"reason":" "}"#, 400, "invalid-reason", "reason is blank"),
@@ -101,6 +102,194 @@ async fn invalid_values_are_refused_by_name() {
         assert_eq!(got.status, status, "{path} {}", got.body);
         assert!(detail.contains(word), "{path}: {detail}");
     }
+}
+
+#[tokio::test]
+async fn unreadable_values_are_refused_with_the_valid_ones() {
+    let site = Site::populated().await;
+    const TIME: &str = "valid is a time such as 2026-11-30T09:00:00Z";
+    let time = |given: &str| format!("{given}; {TIME}");
+    let item = "item is \"x\"; valid is a number from 0 to 99999";
+    for (path, detail) in [
+        ("jobs/report/verification", time("from is missing")),
+        ("jobs/report/verification?from=xx", time("from is \"xx\"")),
+        ("jobs/report/verification?from=", time("from is \"\"")),
+        ("jobs/report/fires?after=noon", time("after is \"noon\"")),
+        ("jobs?limit=x", "limit is \"x\"; valid is a number from 1 to 1000".to_owned()),
+        (
+            "jobs?limit=99999999999",
+            "limit is \"99999999999\"; valid is a number from 1 to 1000".into(),
+        ),
+        ("jobs?limit=1&limit=2", "limit is given twice; valid is once".to_owned()),
+        ("history/output?item=x", "job is missing; valid is a text".to_owned()),
+        ("history/fires?item=x", item.to_owned()),
+        ("history/counts?item=x", item.to_owned()),
+        (
+            "history/counts?item=100000",
+            "item is 100000; valid is a number from 0 to 99999".to_owned(),
+        ),
+        ("history/output?item=x&job=report&fire=2024-02-29T12:00:00Z", item.to_owned()),
+        ("findings?least=bad", "least is \"bad\"; valid is one of info, warning, error".to_owned()),
+    ] {
+        let got = site.get(&format!("{BASE}/{path}")).await;
+        assert_eq!(got.problem(400, "invalid-request"), detail, "{path}");
+    }
+    let numbers = "valid is a list of numbers, or null";
+    let bounds = "valid is an object with max, window_seconds, or null";
+    for (method, path, body, detail) in [
+        (
+            "POST",
+            "jobs/report/backfills",
+            r#"{"from":"yesterday","to":"x"}"#,
+            time("from is \"yesterday\""),
+        ),
+        (
+            "POST",
+            "jobs/report/backfills",
+            r#"{"to":"2024-02-29T12:00:00Z"}"#,
+            time("from is missing"),
+        ),
+        ("POST", "jobs/report/cancel", r#"{"fire":"x"}"#, time("fire is \"x\"") + ", or null"),
+        (
+            "POST",
+            "jobs/report/cancel",
+            r#"{"all":1}"#,
+            "all is 1; valid is true or false".to_owned(),
+        ),
+        ("POST", "jobs/report/run", r#"{"items":3}"#, format!("items is 3; {numbers}")),
+        (
+            "POST",
+            "jobs/report/run",
+            r#"{"items":[0,-1]}"#,
+            "items[1] is -1; valid is a number from 0 to 4294967295".to_owned(),
+        ),
+        (
+            "POST",
+            "jobs/report/run",
+            r#"{"wait_seconds":-1}"#,
+            "wait_seconds is -1; valid is a number from 0 to 600".to_owned(),
+        ),
+        (
+            "POST",
+            "servers/10.0.0.1/drain",
+            r#"{"mode":"off"}"#,
+            "mode is \"off\"; valid is one of disable, pause, or null".to_owned(),
+        ),
+        (
+            "PUT",
+            "jobs/report/configuration",
+            r#"{"fields":{"catch_up":"3 in 1h"}}"#,
+            format!("fields.catch_up is \"3 in 1h\"; {bounds}"),
+        ),
+        (
+            "PUT",
+            "jobs/report/configuration",
+            r#"{"fields":{"catch_up":{"max":1}}}"#,
+            "fields.catch_up.window_seconds is missing; valid is a number from 1 to 4294967295"
+                .into(),
+        ),
+        (
+            "POST",
+            "jobs/report/pause",
+            r#"{"reason":"a","reason":"b"}"#,
+            "the body has a field twice; valid is once".to_owned(),
+        ),
+        (
+            "POST",
+            "jobs/report/pause",
+            "[]",
+            "the body is []; valid is an object with reason".to_owned(),
+        ),
+    ] {
+        let json = [("content-type", "application/json")];
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let got = site.change(method, &format!("{BASE}/{path}"), &json, body).await;
+        assert_eq!(got.problem(422, "invalid-request"), detail, "{path} {body}");
+    }
+}
+
+/// Returns a schema with the reference that it may be, or that one of its variants is.
+fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let of_variants = || {
+        let variants = schema["oneOf"].as_array()?;
+        variants.iter().find(|one| one.get("$ref").is_some())
+    };
+    let schema = of_variants().unwrap_or(schema);
+    let Some(name) = schema["$ref"].as_str() else { return schema };
+    document.pointer(&name[1..]).unwrap()
+}
+
+/// Returns bodies of which each has one field that is not as documented.
+fn bad_bodies(document: &Value, schema: &Value) -> Vec<Value> {
+    let wrong = [json!("x"), json!(-1), json!(7e40), json!([true]), json!({ "a": 1 }), json!(true)];
+    let schema = resolved(document, schema);
+    let mut bodies = wrong.to_vec();
+    bodies.extend([json!({}), json!({ "unknown": 1 })]);
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let values = match resolved(document, field)["properties"].is_object() {
+            true => bad_bodies(document, field),
+            false => wrong.to_vec(),
+        };
+        bodies.extend(values.into_iter().map(|value| json!({ name: value })));
+    }
+    bodies
+}
+
+#[tokio::test]
+async fn no_problem_has_texts_of_the_code() {
+    let site = Site::populated().await;
+    let document = site.get("/api/v1/openapi.json").await.ok().body;
+    let json = [("content-type", "application/json"), ("if-match", "\"1\"")];
+    let mut requests = Vec::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let mut path = path.clone();
+        for (name, value) in [
+            ("{namespace}", "orders"),
+            ("{job}", "report"),
+            ("{item}", "0"),
+            ("{server}", "10.0.0.1"),
+            ("{group}", "database"),
+        ] {
+            path = path.replace(name, value);
+        }
+        for (method, operation) in operations.as_object().unwrap() {
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            if path.ends_with("/events") && !path.contains("history") {
+                continue;
+            }
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            for parameter in parameters.filter(|parameter| parameter["in"] == "query") {
+                let name = parameter["name"].as_str().unwrap();
+                let values = ["x", "", "-1", "1e9", "%FF", "99999999999999999999"];
+                let query = |value: &str| format!("{path}?{name}={value}");
+                requests
+                    .extend(values.map(|value| (method.clone(), query(value), "{}".to_owned())));
+            }
+            let dry =
+                if method == Method::GET { path.clone() } else { format!("{path}?dry_run=true") };
+            requests.push((method.clone(), format!("{path}?unknown=1"), "{}".to_owned()));
+            requests.push((method.clone(), dry.clone(), "{".to_owned()));
+            let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+            let bodies = bad_bodies(&document, schema).into_iter();
+            requests.extend(bodies.map(|body| (method.clone(), dry.clone(), body.to_string())));
+        }
+    }
+    assert!(requests.len() > 1_000, "{}", requests.len());
+    let mut leaks = Vec::new();
+    for (method, path, body) in requests {
+        let got = site.change(method.clone(), &path, &json, &body).await;
+        let detail = got.body["detail"].as_str().unwrap_or_default();
+        let text = detail.to_lowercase();
+        let words =
+            ["expected", "deserialize", "invalid type", "invalid value", "digit", "struct "];
+        let has_word = words.into_iter().any(|word| text.contains(word));
+        let has_type =
+            text.contains("::") || detail.contains("Fields") || detail.contains("Request");
+        if has_word || has_type {
+            leaks.push(format!("{method} {path} {body}: {detail}"));
+        }
+    }
+    assert!(leaks.is_empty(), "{}", leaks.join("\n"));
 }
 
 #[tokio::test]

@@ -1,12 +1,12 @@
 //! Expectations with their states, and silences.
 
 use axum::Json;
-use axum::extract::Query;
 use axum::response::Response;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::change::Intent;
+use super::input::{Body, Query};
 use super::paging::{Page, Paging};
 use super::place::{Live, Place};
 use crate::alerts::{Row, Standing, end_of, expectation};
@@ -197,7 +197,7 @@ pub(super) struct Silenced {
 pub(super) async fn silence_expectation(
     place: Place,
     intent: Intent,
-    Json(body): Json<SilenceRequest>,
+    Body(body): Body<SilenceRequest>,
 ) -> Answer<Json<Silenced>> {
     let until = end_of("seconds", body.seconds)?;
     change(&place, &intent, &body.expectation, Some(until), body.reason.as_deref()).await
@@ -213,7 +213,7 @@ pub(super) async fn silence_expectation(
 pub(super) async fn end_silence(
     place: Place,
     intent: Intent,
-    Json(body): Json<SilenceEnd>,
+    Body(body): Body<SilenceEnd>,
 ) -> Answer<Json<Silenced>> {
     change(&place, &intent, &body.expectation, None, body.reason.as_deref()).await
 }

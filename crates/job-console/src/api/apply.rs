@@ -1,11 +1,11 @@
 //! Configuration as code.
 
-use axum::Json;
 use axum::response::Response;
 use operations::{ApplyPlan, Owner};
 use serde::{Deserialize, Serialize};
 
 use super::change::{Changed, Intent, answer, changed};
+use super::input::Body;
 use super::place::Place;
 use crate::apply::{Declared, DeclaringFile, PlannedApply, owner, plan};
 use crate::audit_copy;
@@ -79,7 +79,7 @@ pub(super) enum ApplyAnswer {
 pub(super) async fn apply_files(
     place: Place,
     intent: Intent,
-    Json(body): Json<ApplyRequest>,
+    Body(body): Body<ApplyRequest>,
 ) -> Answer<Response> {
     let (files, prune) = (body.files, body.prune);
     if !(1..=MAX_FILES).contains(&files.len()) {

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use axum::extract::Query;
 use axum::response::Response;
 use coordination::{AuditRecord, AuditSubject};
 use operations::{GroupSnapshot, JobSnapshot, audited_changes};
 use serde::Serialize;
 
+use super::input::Query;
 use super::paging::{Page, Paging};
 use super::place::Live;
 use super::{PageQuery, scan};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use axum::Json;
 use axum::response::Response;
 use jiff::Timestamp;
 use operations::{BackfillProgress, BackfillRequest, Report};
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change::{Changed, Intent, answer, changed};
 use super::change_jobs::items;
+use super::input::Body;
 use super::place::{Live, Place};
 use crate::problem::Answer;
 
@@ -100,7 +100,7 @@ pub(super) async fn list_backfills(live: Live) -> Answer<Response> {
 pub(super) async fn request_backfill(
     place: Place,
     intent: Intent,
-    Json(body): Json<BackfillBody>,
+    Body(body): Body<BackfillBody>,
 ) -> Answer<Response> {
     let (job, operations) = (place.job()?, &place.namespace.operations);
     let of = body.items.map(items).transpose()?;
@@ -126,7 +126,7 @@ pub(super) async fn request_backfill(
 pub(super) async fn cancel_backfill(
     place: Place,
     intent: Intent,
-    Json(body): Json<BackfillCancelBody>,
+    Body(body): Body<BackfillCancelBody>,
 ) -> Answer<Response> {
     let (job, backfill) = (place.job()?, place.backfill());
     let operations = &place.namespace.operations;

@@ -1,12 +1,12 @@
 //! One action on all jobs that match a filter, after a dry run.
 
-use axum::Json;
 use axum::response::Response;
 use jiff::Timestamp;
 use operations::{Entry, JobAction, JobSnapshot, Report};
 use serde::{Deserialize, Serialize};
 
 use super::change::{Changed, Intent, changed};
+use super::input::Body;
 use super::jobs::JobFilter;
 use super::place::Live;
 use super::scan;
@@ -89,7 +89,7 @@ macro_rules! actions {
             pub(super) async fn $name(
                 live: Live,
                 intent: Intent,
-                Json(body): Json<BulkRequest>,
+                Body(body): Body<BulkRequest>,
             ) -> Answer<Response> {
                 run(JobAction::$action, intent, live, body).await
             }

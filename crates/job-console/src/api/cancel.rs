@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use axum::Json;
 use axum::response::Response;
 use coordination::FireTime;
 use jiff::Timestamp;
@@ -11,6 +10,7 @@ use serde::Deserialize;
 
 use super::change::{Changed, Intent, changed};
 use super::change_jobs::items;
+use super::input::Body;
 use super::place::Place;
 use crate::problem::{Answer, Problem};
 
@@ -62,7 +62,7 @@ impl CancelRequest {
 pub(super) async fn cancel_runs(
     place: Place,
     intent: Intent,
-    Json(body): Json<CancelRequest>,
+    Body(body): Body<CancelRequest>,
 ) -> Answer<Response> {
     let (job, which) = (place.job()?, body.runs()?);
     let operations = &place.namespace.operations;

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{FromRequestParts, Query};
+use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use operations::{By, Error, Report};
 use serde::{Deserialize, Serialize};
 
+use super::input::pairs;
 use crate::access::Caller;
 use crate::problem::{Answer, Problem};
 
@@ -53,8 +54,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Intent {
 }
 
 fn is_dry_run(parts: &Parts) -> Answer<bool> {
-    let query = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
-    let Query(query) = query.map_err(|error| Problem::invalid(error.body_text()))?;
+    let query = pairs(&parts.uri);
     let mut given = query.iter().filter(|(name, _)| name == DRY_RUN).map(|(_, value)| &**value);
     match (given.next(), given.next()) {
         (None, _) | (Some("false"), None) => Ok(false),

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use axum::Json;
 use axum::http::StatusCode;
 use axum::response::Response;
 use coordination::{MAX_SHARDING_TOTAL_COUNT, RequestParameter};
@@ -14,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sharding::ShardingItem;
 
 use super::change::{Changed, Intent, answer, changed, wait};
+use super::input::Body;
 use super::place::{Live, Place};
 use crate::audit_copy;
 use crate::problem::{Answer, Problem};
@@ -110,7 +110,7 @@ fn planned_run(report: Report) -> Response {
 pub(super) async fn run_job(
     place: Place,
     intent: Intent,
-    Json(body): Json<RunRequest>,
+    Body(body): Body<RunRequest>,
 ) -> Answer<Response> {
     let by = intent.by(body.reason.as_deref())?;
     let (job, wait) = (place.job()?, wait(body.wait_seconds)?);
@@ -142,7 +142,7 @@ pub(super) async fn run_job(
 pub(super) async fn rerun_failed(
     place: Place,
     intent: Intent,
-    Json(body): Json<RerunRequest>,
+    Body(body): Body<RerunRequest>,
 ) -> Answer<Response> {
     let by = intent.by(body.reason.as_deref())?;
     let (job, wait) = (place.job()?, wait(body.wait_seconds)?);
@@ -189,7 +189,7 @@ pub(super) fn items(numbers: BTreeSet<u32>) -> Answer<BTreeSet<ShardingItem>> {
 pub(super) async fn disable_items(
     place: Place,
     intent: Intent,
-    Json(body): Json<ItemsRequest>,
+    Body(body): Body<ItemsRequest>,
 ) -> Answer<Response> {
     let by = intent.by(body.reason.as_deref())?;
     let (job, items) = (place.job()?, items(body.items)?);
@@ -211,7 +211,7 @@ pub(super) async fn disable_items(
 pub(super) async fn enable_items(
     place: Place,
     intent: Intent,
-    Json(body): Json<ItemsRequest>,
+    Body(body): Body<ItemsRequest>,
 ) -> Answer<Response> {
     let by = intent.by(body.reason.as_deref())?;
     let (job, items) = (place.job()?, items(body.items)?);
@@ -260,7 +260,7 @@ pub(super) struct RemovalRequest {
 pub(super) async fn remove_job(
     place: Place,
     intent: Intent,
-    Json(body): Json<RemovalRequest>,
+    Body(body): Body<RemovalRequest>,
 ) -> Answer<Response> {
     let (by, job) = (intent.by(body.reason.as_deref())?, place.job()?);
     let how = if body.even_if_alive { Removal::EvenIfAlive } else { Removal::UnlessAlive };

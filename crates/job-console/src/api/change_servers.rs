@@ -1,12 +1,12 @@
 //! Changes of servers: pause, resume, disable, enable, drain, shutdown and removal.
 
-use axum::Json;
 use axum::http::StatusCode;
 use axum::response::Response;
 use operations::{Change, DrainMode, Drained, DrainedServer, Scope};
 use serde::Deserialize;
 
 use super::change::{Changed, Intent, Reason, answer, changed, wait};
+use super::input::Body;
 use super::place::Place;
 use crate::problem::{Answer, Problem};
 use crate::selection::servers_of_all_jobs;
@@ -27,7 +27,7 @@ macro_rules! changes {
             pub(super) async fn $name(
                 place: Place,
                 intent: Intent,
-                Json(body): Json<Reason>,
+                Body(body): Body<Reason>,
             ) -> Answer<Response> {
                 let (by, scope) = (intent.by(body.reason.as_deref())?, $scope(&place)?);
                 let operations = &place.namespace.operations;
@@ -125,7 +125,7 @@ pub(super) struct ServersRemoval {
 pub(super) async fn remove_servers(
     place: Place,
     intent: Intent,
-    Json(body): Json<ServersRemoval>,
+    Body(body): Body<ServersRemoval>,
 ) -> Answer<Response> {
     let scope = servers_of_all_jobs(&body.servers).map_err(Problem::invalid)?;
     let operations = &place.namespace.operations;
@@ -149,7 +149,7 @@ pub(super) async fn remove_servers(
 pub(super) async fn shut_down_instance(
     place: Place,
     intent: Intent,
-    Json(body): Json<Reason>,
+    Body(body): Body<Reason>,
 ) -> Answer<Response> {
     let by = intent.by(body.reason.as_deref())?;
     let (job, instance, operations) = (place.job()?, place.instance(), &place.namespace.operations);
@@ -213,7 +213,7 @@ enum Mode {
 pub(super) async fn drain_server(
     place: Place,
     intent: Intent,
-    Json(body): Json<DrainRequest>,
+    Body(body): Body<DrainRequest>,
 ) -> Answer<Response> {
     let by = intent.by(body.reason.as_deref())?;
     let (mode, wait) = (body.mode(), wait(body.wait_seconds)?);
@@ -241,7 +241,7 @@ pub(super) async fn drain_server(
 pub(super) async fn drain_server_of_all_jobs(
     place: Place,
     intent: Intent,
-    Json(body): Json<DrainRequest>,
+    Body(body): Body<DrainRequest>,
 ) -> Answer<Response> {
     let by = intent.by(body.reason.as_deref())?;
     let (mode, wait, server) = (body.mode(), wait(body.wait_seconds)?, place.server()?);

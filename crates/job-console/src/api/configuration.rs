@@ -1,9 +1,9 @@
 //! Configurations: read with their revision, updated under the revision that was read, created.
 
+use axum::Extension;
 use axum::http::header::IF_MATCH;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use axum::{Extension, Json};
 use coordination::{
     Dialect, JavaSettings, JobConfig, JobName, Label, NodeKind, TemplateName, TemplateRecord,
     decode_config,
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change::{Changed, Intent, answer, changed};
 use super::config_fields::ConfigFields;
+use super::input::Body;
 use super::place::{Live, Place};
 use crate::access::{Caller, Permission};
 use crate::problem::{Answer, Problem};
@@ -104,7 +105,7 @@ pub(super) async fn update_configuration(
     place: Place,
     intent: Intent,
     headers: HeaderMap,
-    Json(body): Json<ConfigurationUpdate>,
+    Body(body): Body<ConfigurationUpdate>,
 ) -> Answer<Response> {
     let by = intent.or_dry(body.dry_run).by(body.reason.as_deref())?;
     let (job, expected) = (place.job()?, expected(&headers)?);
@@ -211,7 +212,7 @@ pub(super) struct JobCreation {
 pub(super) async fn create_job(
     place: Place,
     intent: Intent,
-    Json(body): Json<JobCreation>,
+    Body(body): Body<JobCreation>,
 ) -> Answer<Response> {
     let (by, job) = (intent.by(body.reason.as_deref())?, place.job()?);
     let template = TemplateName::new(&body.template).map_err(Error::from)?;

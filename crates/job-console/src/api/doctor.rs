@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::extract::Query;
 use axum::response::Response;
 use operations::{Finding, Severity, diagnose};
 use serde::{Deserialize, Serialize};
 
 use super::change::{Changed, Intent, changed};
+use super::input::{Body, Query};
 use super::paging::{Page, Paging};
 use super::place::{Live, Place};
 use super::scan;
 use crate::findings::{Subject, finding, of_job};
-use crate::problem::Answer;
+use crate::problem::{Answer, Problem};
 
 /// Condition and page of a list of findings.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -21,7 +20,7 @@ use crate::problem::Answer;
 pub(super) struct FindingsQuery {
     /// Lowest severity; the default is `info`.
     #[param(value_type = Option<Severity>)]
-    least: Option<Least>,
+    least: Option<String>,
     /// Maximum number of rows.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<u32>,
@@ -29,20 +28,14 @@ pub(super) struct FindingsQuery {
     cursor: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Least {
-    Info,
-    Warning,
-    Error,
-}
-
-impl From<Least> for Severity {
-    fn from(least: Least) -> Self {
-        match least {
-            Least::Info => Self::Info,
-            Least::Warning => Self::Warning,
-            Least::Error => Self::Error,
+fn severity(word: &str) -> Answer<Severity> {
+    match word {
+        "info" => Ok(Severity::Info),
+        "warning" => Ok(Severity::Warning),
+        "error" => Ok(Severity::Error),
+        _ => {
+            let detail = format!("least is {word:?}; valid is one of info, warning, error");
+            Err(Problem::invalid(detail))
         }
     }
 }
@@ -108,7 +101,7 @@ async fn examine<F: Iterator<Item = (FindingKey, Finding)>>(
     found: impl FnOnce(&str) -> F + Send + 'static,
 ) -> Answer<Page<Finding>> {
     let paging = Paging::<FindingKey>::new(query.limit, query.cursor.as_deref())?;
-    let least = query.least.map_or(Severity::Info, Severity::from);
+    let least = query.least.as_deref().map_or(Ok(Severity::Info), severity)?;
     scan(move || {
         let from = paging.after.as_ref().map_or("", |(subject, _)| subject);
         let rows = found(from).filter(|(_, finding)| finding.severity >= least);
@@ -144,7 +137,7 @@ pub(super) struct RepairRequest {
 pub(super) async fn repair_finding(
     place: Place,
     intent: Intent,
-    Json(body): Json<RepairRequest>,
+    Body(body): Body<RepairRequest>,
 ) -> Answer<Response> {
     let subject = Subject::Job(place.nodes()?);
     repair(&place, &intent, &body, &subject).await
@@ -163,7 +156,7 @@ pub(super) async fn repair_finding(
 pub(super) async fn repair_finding_of_group(
     place: Place,
     intent: Intent,
-    Json(body): Json<RepairRequest>,
+    Body(body): Body<RepairRequest>,
 ) -> Answer<Response> {
     let subject = Subject::Group(place.group()?);
     repair(&place, &intent, &body, &subject).await

@@ -1,6 +1,5 @@
 //! Reasons why a job or an item does not run, next fires, and previews of moves.
 
-use axum::extract::Query;
 use axum::response::Response;
 use jiff::Timestamp;
 use operations::{
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sharding::StrategyRegistry;
 use trigger::Zone;
 
+use super::input::Query;
 use super::place::Live;
 use super::scan;
 use crate::problem::{Answer, Problem};

@@ -1,14 +1,15 @@
 //! Former configurations: the replaced ones, and the way back to one.
 
+use axum::Extension;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use axum::{Extension, Json};
 use coordination::{FormerConfig, RecordError};
 use operations::{Error, FieldChange, JobSnapshot, Updated, differences};
 use serde::{Deserialize, Serialize};
 
 use super::change::{Intent, answer};
 use super::configuration::expected;
+use super::input::Body;
 use super::place::{Live, Place};
 use crate::access::{Caller, Permission};
 use crate::problem::{Answer, Problem};
@@ -145,7 +146,7 @@ pub(super) async fn restore_configuration(
     place: Place,
     intent: Intent,
     headers: HeaderMap,
-    Json(body): Json<Restoration>,
+    Body(body): Body<Restoration>,
 ) -> Answer<Response> {
     let by = intent.or_dry(body.dry_run).by(body.reason.as_deref())?;
     let (job, expected) = (place.job()?, expected(&headers)?);

@@ -1,7 +1,6 @@
 //! Groups of jobs: limits, permits, waiting jobs, and changes of the limits.
 
 use axum::Json;
-use axum::extract::Query;
 use axum::response::Response;
 use coordination::{AuditRecord, GroupLimits, JobName};
 use jiff::Timestamp;
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PageQuery;
 use super::change::{Intent, Reason};
+use super::input::{Body, Query};
 use super::paging::{Page, Paging};
 use super::place::{Live, Place};
 use crate::groups::{group_of, limits, shown, since};
@@ -238,7 +238,7 @@ impl From<GroupChange> for GroupChanged {
 pub(super) async fn set_group(
     place: Place,
     intent: Intent,
-    Json(body): Json<GroupLimitsUpdate>,
+    Body(body): Body<GroupLimitsUpdate>,
 ) -> Answer<Json<GroupChanged>> {
     let wanted = || {
         let limits = limits(body.cluster_concurrency, body.start_rate.as_deref());
@@ -257,7 +257,7 @@ pub(super) async fn set_group(
 pub(super) async fn remove_group(
     place: Place,
     intent: Intent,
-    Json(body): Json<Reason>,
+    Body(body): Body<Reason>,
 ) -> Answer<Json<GroupChanged>> {
     change(&place, &intent, body.reason.as_deref(), || Ok(GroupLimits::NONE)).await
 }

@@ -1,8 +1,8 @@
 //! Fires, counts, events and dropped records of the history.
 
 use axum::Json;
-use axum::extract::Query;
 use axum::http::StatusCode;
+use coordination::MAX_SHARDING_TOTAL_COUNT;
 use jiff::Timestamp;
 use job_history::{
     AuditQuery, DropRecord, Error, EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord,
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use sharding::{InstanceId, ShardingItem};
 
 use super::audit::AuditDetail;
+use super::input::Query;
 use super::paging::{Page, from_cursor, limit, to_cursor};
 use super::place::Place;
 use crate::namespaces::Namespace;
@@ -51,6 +52,7 @@ pub(super) struct HistoryFiresQuery {
     /// Name of the job.
     job: Option<String>,
     /// Item number.
+    #[param(maximum = 99_999)]
     item: Option<u32>,
     /// Outcome, or the present state.
     #[param(example = "failed")]
@@ -77,6 +79,7 @@ pub(super) struct CountsQuery {
     /// Name of the job.
     job: Option<String>,
     /// Item number.
+    #[param(maximum = 99_999)]
     item: Option<u32>,
     /// Instance of the last run.
     instance: Option<String>,
@@ -86,6 +89,17 @@ pub(super) struct CountsQuery {
     /// Exclusive end of the scheduled fire times.
     #[param(value_type = Option<String>, format = DateTime)]
     until: Option<Timestamp>,
+}
+
+/// Returns the item that a query names.
+pub(super) fn checked_item(number: u32) -> Answer<ShardingItem> {
+    let max = MAX_SHARDING_TOTAL_COUNT - 1;
+    if number > max {
+        return Err(Problem::invalid(format!(
+            "item is {number}; valid is a number from 0 to {max}"
+        )));
+    }
+    Ok(ShardingItem::new(number))
 }
 
 fn fire_query(counts: CountsQuery, outcome: Option<String>) -> Answer<FireQuery> {
@@ -100,7 +114,7 @@ fn fire_query(counts: CountsQuery, outcome: Option<String>) -> Answer<FireQuery>
         query = query.job(job);
     }
     if let Some(item) = item {
-        query = query.item(ShardingItem::new(item));
+        query = query.item(checked_item(item)?);
     }
     if let Some(instance) = instance {
         query = query.instance(InstanceId::new(instance));
@@ -226,7 +240,8 @@ pub(super) async fn count_fires(
     place: Place,
     Query(query): Query<CountsQuery>,
 ) -> Answer<Json<Counts>> {
-    let counts = history(&place.namespace)?.counts(&fire_query(query, None)?).await?;
+    let conditions = fire_query(query, None)?;
+    let counts = history(&place.namespace)?.counts(&conditions).await?;
     let detail = |count: job_history::OutcomeCount| CountDetail {
         job: count.job,
         outcome: count.outcome.as_str().to_owned(),

@@ -1,11 +1,11 @@
 //! Items of a job, and the items that run now.
 
-use axum::extract::Query;
 use axum::response::Response;
 use operations::{Error, ItemBrief, item_brief, slots_shown};
 use serde::Serialize;
 
 use super::PageQuery;
+use super::input::Query;
 use super::paging::{Page, Paging};
 use super::place::Live;
 use crate::problem::Answer;

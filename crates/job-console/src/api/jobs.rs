@@ -3,7 +3,6 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use axum::extract::Query;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use coordination::{JobName, ServerIp, server_of};
@@ -17,6 +16,7 @@ use serde_json::Value;
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::input::Query;
 use super::paging::{Page, Paging};
 use super::place::Live;
 use super::scan;

@@ -1,7 +1,8 @@
 //! The HTTP API, version 1. Each route is declared once, with its document and its permission.
 //!
 //! In reading order: `place` (names in the path, answers from the read model) · `paging` ·
-//! one file for each group of operations · `change` (parts of all changes) ·
+//! `input` (queries and bodies) · one file for each group of operations ·
+//! `change` (parts of all changes) ·
 //! `events` · `refusals` (errors of the framework) · `document`.
 
 mod alerts;
@@ -25,6 +26,7 @@ mod explain;
 mod former;
 mod groups;
 mod history;
+mod input;
 mod items;
 mod jobs;
 mod namespaces;
@@ -57,6 +59,8 @@ use crate::server::MAX_BODY_BYTES;
 pub(crate) use change::{DRY_RUN, MAX_WAIT};
 pub(crate) use document::Signing;
 pub(crate) use events::EventHub;
+pub(crate) use input::pairs;
+pub(crate) use place::invalid_path;
 pub(crate) use verification::verdicts;
 
 /// Head of the API's document. The routes add their parts to it.

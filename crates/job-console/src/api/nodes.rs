@@ -1,7 +1,6 @@
 //! The nodes of a job in the registry: decoded kind, data and metadata. Read only.
 
 use axum::Extension;
-use axum::extract::Query;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,6 +10,7 @@ use operations::JobSnapshot;
 use reg_center::Node;
 use serde::{Deserialize, Serialize};
 
+use super::input::Query;
 use super::paging::{Page, Paging};
 use super::place::Live;
 use super::scan;

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::Query;
 use jiff::Timestamp;
 use job_history::{FireQuery, History, OutputQuery, OutputRecord, OutputStream};
 use serde::{Deserialize, Serialize};
 use sharding::ShardingItem;
 
-use super::history::history;
+use super::history::{checked_item, history};
+use super::input::Query;
 use super::paging::{from_cursor, limit, to_cursor};
 use super::place::Place;
 use crate::problem::{Answer, Problem};
@@ -27,6 +27,7 @@ pub(super) struct OutputParameters {
     #[param(value_type = String, format = DateTime)]
     fire: Timestamp,
     /// Item number.
+    #[param(maximum = 99_999)]
     item: Option<u32>,
     /// Source: `stdout`, `stderr`, `log` or `http`.
     #[param(example = "stderr")]
@@ -100,7 +101,7 @@ pub(super) async fn list_output(
     let history = history(&place.namespace)?;
     let mut selected = OutputQuery::of_fire(&query.job, query.fire);
     if let Some(item) = query.item {
-        selected = selected.item(ShardingItem::new(item));
+        selected = selected.item(checked_item(item)?);
     }
     if let Some(word) = &query.stream {
         selected = selected.stream(OutputStream::of_word(word).ok_or_else(|| {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::header::{ETAG, IF_NONE_MATCH};
 use axum::http::request::Parts;
@@ -33,12 +34,17 @@ impl FromRequestParts<Shared> for Place {
 
     async fn from_request_parts(parts: &mut Parts, shared: &Shared) -> Answer<Self> {
         let parameters = RawPathParams::from_request_parts(parts, shared).await;
-        let parameters = parameters.map_err(|error| Problem::invalid(error.body_text()))?;
+        let parameters = parameters.map_err(invalid_path)?;
         let names: Vec<_> =
             parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let namespace = shared.namespaces.get(value_of(&names, "namespace"))?;
         Ok(Self { namespace: Arc::clone(namespace), names })
     }
+}
+
+/// Returns the problem of a path whose parameters cannot be decoded.
+pub(crate) fn invalid_path(_: RawPathParamsRejection) -> Problem {
+    Problem::invalid("a name in the path is not valid; valid is percent-encoded UTF-8")
 }
 
 /// Returns a value of the path; each handler names only parameters of its own path.

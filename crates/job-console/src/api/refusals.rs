@@ -1,16 +1,14 @@
 //! Turns the rejections of the web framework into problem documents.
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::{ALLOW, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::input;
 use crate::problem::Problem;
-
-/// Maximum length of the text of a rejection, in bytes.
-const MAX_TEXT: usize = 16 << 10;
 
 /// Replaces error texts of the framework by problem documents. Pages have their own errors.
 pub(super) async fn as_problems(request: Request, next: Next) -> Response {
@@ -22,11 +20,8 @@ pub(super) async fn as_problems(request: Request, next: Next) -> Response {
     if !is_error || is_problem || !super::is_api(uri.path()) {
         return response;
     }
-    let (parts, body) = response.into_parts();
-    let text = to_bytes(body, MAX_TEXT).await.unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let allow = parts.headers.get(ALLOW);
-    let problem = problem(parts.status, &text, &method, &uri, allow);
+    let allow = response.headers().get(ALLOW);
+    let problem = problem(response.status(), &method, &uri, allow);
     let mut problem = problem.into_response();
     if let Some(allow) = allow {
         problem.headers_mut().insert(ALLOW, allow.clone());
@@ -37,24 +32,20 @@ pub(super) async fn as_problems(request: Request, next: Next) -> Response {
     problem
 }
 
-fn problem(
-    status: StatusCode,
-    text: &str,
-    method: &Method,
-    uri: &Uri,
-    allow: Option<&HeaderValue>,
-) -> Problem {
-    let code = match status {
+fn problem(status: StatusCode, method: &Method, uri: &Uri, allow: Option<&HeaderValue>) -> Problem {
+    match status {
         StatusCode::METHOD_NOT_ALLOWED => {
             let allowed = allow.and_then(|allow| allow.to_str().ok()).unwrap_or("none");
             let detail =
                 format!("method is {method}; valid for {} is one of {allowed}", uri.path());
-            return Problem::new(status, "wrong-method", detail);
+            Problem::new(status, "wrong-method", detail)
         }
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => "wrong-content-type",
-        StatusCode::PAYLOAD_TOO_LARGE => "body-too-large",
-        _ if status.is_client_error() => "invalid-request",
-        _ => "internal",
-    };
-    Problem::new(status, code, text)
+        StatusCode::PAYLOAD_TOO_LARGE => input::too_large(),
+        // The texts of the framework name types of the code.
+        _ if status.is_client_error() => {
+            let detail = "the request is not valid; valid is the form in /api/v1/openapi.json";
+            Problem::new(status, "invalid-request", detail)
+        }
+        _ => Problem::new(status, "internal", "a fault of this program has ended the request"),
+    }
 }

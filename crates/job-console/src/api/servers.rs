@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::Query;
 use axum::response::Response;
 use coordination::JobName;
 use operations::{JobSnapshot, ServerBrief, ServerJob, jobs_of_server};
 use serde::{Deserialize, Serialize};
 
+use super::input::Query;
 use super::jobs::{JobInstance, instances};
 use super::paging::{Page, Paging};
 use super::place::Live;

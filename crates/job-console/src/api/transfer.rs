@@ -1,11 +1,12 @@
 //! Export of configurations, and their import.
 
+use axum::Extension;
 use axum::response::Response;
-use axum::{Extension, Json};
 use operations::{Export, ImportStep};
 use serde::{Deserialize, Serialize};
 
 use super::change::{Changed, Intent, changed};
+use super::input::Body;
 use super::place::Live;
 use super::scan;
 use crate::access::Caller;
@@ -96,7 +97,7 @@ pub(super) enum ImportAnswer {
 pub(super) async fn import_jobs(
     live: Live,
     intent: Intent,
-    Json(body): Json<ImportRequest>,
+    Body(body): Body<ImportRequest>,
 ) -> Answer<Response> {
     let fresh = live.fresh();
     let Plan { steps, digest } =

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::Query;
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use job_history::{JudgedFire, UnjudgedPeriod, Verdict, Verification, VerifyQuery};
 use serde::{Deserialize, Serialize};
 
 use super::history::{DropDetail, FireDetail, history};
+use super::input::Query;
 use super::paging::limit;
 use super::place::Place;
 use crate::problem::{Answer, Problem};
