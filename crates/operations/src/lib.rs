@@ -69,7 +69,8 @@ pub use transfer::{
 pub use validate::{schedule_of, validate, zone_caveat};
 pub use what_if::{MAX_WHAT_IF_ENTRIES, PlanError, WhatIf, WhatIfPart};
 pub use why::{
-    WhyNot, why_item_not_running, why_item_not_running_in, why_not_running, why_not_running_in,
+    WhyNot, reached_limits, why_item_not_running, why_item_not_running_in, why_not_running,
+    why_not_running_in,
 };
 pub use wildcard::{ServerPattern, matches_pattern};
 

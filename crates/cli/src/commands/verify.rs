@@ -56,8 +56,11 @@ impl VerifyArguments {
         query.check(Timestamp::now()).map_err(on_the_line)?;
         let operations = cx.operations().await?;
         let job = operations.job(&self.job).await?;
+        let group = operations.group_of(&job).await?;
         let now = operations.present();
-        let verified = reading(options, async |history| history.verify(&job, now, &query).await);
+        let verified = reading(options, async |history| {
+            history.verify_in(&job, group.as_ref(), now, &query).await
+        });
         let verified = Box::pin(verified);
         let verified = waiting::shown(&format!("verifying {}", self.job), verified).await?;
         let found = verified.map_err(on_the_line)?;

@@ -170,7 +170,9 @@ pub(super) async fn verify_job(
     let history = history(&place.namespace)?;
     let (job, now) = (place.snapshot()?, place.namespace.operations.present());
     let query = query.checked(now)?;
-    let found = tokio::time::timeout(DEADLINE, history.verify(&job, now, &query)).await;
+    let group = place.namespace.live.group_of(&job);
+    let verified = history.verify_in(&job, group.as_deref(), now, &query);
+    let found = tokio::time::timeout(DEADLINE, verified).await;
     let found = found.map_err(|_| {
         let detail =
             format!("the history has not answered within {DEADLINE:?}; choose a shorter period");

@@ -207,7 +207,9 @@ async fn verified(
 ) -> job_history::Result<Past> {
     // The page itself reports a job that does not exist.
     let Ok(snapshot) = namespace.job(job) else { return Ok(Past::Unasked) };
-    Ok(Past::Verified(verification::ask(history, &snapshot, address, now).await?))
+    let group = namespace.live.group_of(&snapshot);
+    let job = (&*snapshot, group.as_deref());
+    Ok(Past::Verified(verification::ask(history, job, address, now).await?))
 }
 
 async fn audited(history: &History, address: &Address) -> job_history::Result<Vec<StoredAudit>> {

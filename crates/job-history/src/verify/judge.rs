@@ -7,7 +7,7 @@
 //! | missed, in a gap, replaced by a later run | missed |
 //! | a run without an end | open if the registry shows it, else unexplained |
 //! | none, but a gap, an instance or the registry has a reason | missed |
-//! | none | open if it is young, else unexplained |
+//! | none | open if it is young or waits for a limit, else unexplained |
 //! | not run or unexplained, but a backfill ran it later | run |
 //! | any, but the schedule has no such fire | unexplained |
 
@@ -235,8 +235,17 @@ impl Judge<'_> {
             None if self.slots(item).any(Ledger::is_busy) => {
                 (Verdict::Open, Some(format!("{since}; the item is still running")))
             }
+            None if let Some(limit) = self.awaited_limit(fire_ms) => {
+                (Verdict::Open, Some(format!("{since}; {limit}")))
+            }
             None => (Verdict::Unexplained, Some(format!("{since}, and no reason is on record"))),
         }
+    }
+
+    /// Returns the limit for which a fire waits: it stays due until the next fire.
+    fn awaited_limit(&self, fire_ms: i64) -> Option<&str> {
+        let is_last = self.registry.last_fire_ms.is_some_and(|last| last <= fire_ms);
+        self.registry.limit.as_deref().filter(|_| is_last)
     }
 
     /// Returns true if the fire may not have begun yet, and is not late.

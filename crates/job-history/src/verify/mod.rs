@@ -18,7 +18,7 @@ mod tests;
 mod verdict;
 
 use jiff::Timestamp;
-use operations::{JobSnapshot, config_periods};
+use operations::{GroupSnapshot, JobSnapshot, config_periods};
 
 use crate::{Error, History, Result};
 use evidence::{Background, TooManyRecords, Window};
@@ -73,6 +73,24 @@ impl History {
         now: Timestamp,
         query: &VerifyQuery,
     ) -> Result<Verification> {
+        self.verify_in(job, None, now, query).await
+    }
+
+    /// Judges each fire of a job in a period, as [`verify`](Self::verify) does. A fire that waits
+    /// for the limits of the job's group is open.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify).
+    ///
+    /// # Cancel safety
+    /// Nothing is lost if the future is dropped.
+    pub async fn verify_in(
+        &self,
+        job: &JobSnapshot,
+        group: Option<&GroupSnapshot>,
+        now: Timestamp,
+        query: &VerifyQuery,
+    ) -> Result<Verification> {
         query.check(now)?;
         let name = job.job().as_str();
         let first_record = self.with_public_error(self.store.first_record(name).await)?;
@@ -85,7 +103,7 @@ impl History {
             Ok(expected) => expected.map_err(|error| too_many_fires(query, &error))?,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
-        let registry = RegistryFacts::of(job, now);
+        let registry = RegistryFacts::of(job, group, now);
         let since = registry.now_ms.saturating_sub(YOUNG_MS);
         let latest = self.with_public_error(self.store.latest_fires(name, since).await)?;
         let drops = self.drops(Some(query.from), Some(query.until)).await?;

@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use coordination::{FencingToken, FireRange, FireTime, Gap, JobConfig, JobName, Ledger, RunSource};
+use coordination::{
+    FencingToken, FireRange, FireTime, Gap, GroupName, JobConfig, JobName, Ledger, RunSource,
+    StartRate,
+};
 use operations::ConfigPeriod;
+use reg_center::{Node, NodePath, Revision, Stat, Version};
 use sharding::InstanceId;
 
 use super::evidence::{Carried, RecordedGap};
@@ -382,11 +386,7 @@ fn fire_that_a_backfill_ran_later_is_run_with_the_reason_of_its_miss() {
 fn run_without_an_end_is_open_only_while_the_registry_shows_it() {
     let claimed = |fire: i64| {
         move |it: Ledger| {
-            let by = coordination::Claimant {
-                holder: id("a"),
-                config: reg_center::Version(0),
-                now_ms: NOON,
-            };
+            let by = coordination::Claimant { holder: id("a"), config: Version(0), now_ms: NOON };
             it.claim(&by, FireTime(fire), None).unwrap()
         }
     };
@@ -473,6 +473,122 @@ fn registry_explains_fires_that_no_instance_has_claimed() {
     for (facts, verdict, reason) in rows {
         assert_eq!(facts.ruling(), (verdict, reason));
     }
+}
+
+#[test]
+fn fire_that_waits_for_a_limit_is_open_until_the_next_fire() {
+    let waits = |last: i64| {
+        Facts::of(vec![]).with_record(|it| it).with(|it| {
+            it.registry.limit = Some("waits for a permit of the job".to_owned());
+            it.registry.last_fire_ms = Some(NOON + last * MINUTE);
+        })
+    };
+    let paused = |it: &mut Facts| it.registry.why = Some("all servers are paused".to_owned());
+    check([
+        (
+            waits(0),
+            Verdict::Open,
+            "the last fire that the registry has settled is 2024-02-29T11:59:00Z; waits for a \
+             permit of the job",
+        ),
+        (
+            waits(1),
+            Verdict::Unexplained,
+            "the last fire that the registry has settled is 2024-02-29T11:59:00Z, and no reason \
+             is on record",
+        ),
+        (
+            waits(0).with(paused),
+            Verdict::Missed,
+            "the last fire that the registry has settled is 2024-02-29T11:59:00Z; now all servers \
+             are paused",
+        ),
+    ]);
+}
+
+/// Returns the facts of a job with a fire each minute, 30 s after noon.
+fn facts_with(change: impl FnOnce(&mut JobConfig), nodes: &[(&str, &str)]) -> RegistryFacts {
+    let name = JobName::new("report").unwrap();
+    let mut config = JobConfig::new(name.clone(), 1);
+    config.cron = Some("0 * * * * ?".to_owned());
+    change(&mut config);
+    let config = coordination::encode_config(&config);
+    let node = |(path, data): (&str, &str)| Node {
+        path: NodePath::parse(path).unwrap(),
+        data: data.to_owned().into(),
+        stat: Stat {
+            version: Version(0),
+            created: Revision(1),
+            modified: Revision(1),
+            modified_at: None,
+            owner: None,
+        },
+    };
+    let nodes = nodes.iter().copied().chain([("/report/config", config.as_str())]);
+    let nodes: Vec<_> = nodes.map(node).collect();
+    let job = JobSnapshot::of_nodes(&name, nodes.clone());
+    let group = GroupSnapshot::of_nodes(GroupName::new("db").unwrap(), &nodes);
+    RegistryFacts::of(&job, Some(&group), evidence::time(NOON + 30_000))
+}
+
+#[test]
+fn limits_of_the_job_and_its_group_are_facts() {
+    let rate = StartRate { max: 1, period_seconds: 60 };
+    let one_start = format!(r#"{{"v":1,"starts":[[{NOON},1]]}}"#);
+    let one_run = r#"{"v":1,"job":"other","item":1,"by":"10.0.0.9@-@9","token":4}"#;
+    let in_group = |it: &mut JobConfig| it.group = GroupName::new("db").ok();
+    let limits = "/job@-@groups/db/limits";
+    let runs = (limits, r#"{"v":1,"cluster_concurrency":1}"#);
+    let rows = [
+        (
+            facts_with(
+                |it| it.cluster_concurrency = Some(1),
+                &[("/report/coordination/permits/0", "0 10.0.0.1@-@1")],
+            ),
+            "waits for a permit of the job (1 of 1 are taken, cluster_concurrency): item 0 on \
+             10.0.0.1@-@1",
+        ),
+        (
+            facts_with(
+                |it| it.start_rate = Some(rate),
+                &[("/report/coordination/starts", &one_start)],
+            ),
+            "the job has reached its start rate (1 in 1m, start_rate); the next run may begin at \
+             2024-02-29T12:01:00Z",
+        ),
+        (
+            facts_with(in_group, &[runs, ("/job@-@groups/db/permits/0", one_run)]),
+            "waits for a permit of the group db (1 of 1 are taken): other item 1 on 10.0.0.9@-@9",
+        ),
+        (
+            facts_with(
+                in_group,
+                &[
+                    (limits, r#"{"v":1,"start_rate":"1 in 1m"}"#),
+                    ("/job@-@groups/db/starts", &one_start),
+                ],
+            ),
+            "the group db has reached its start rate (1 in 1m); the next run may begin at \
+             2024-02-29T12:01:00Z",
+        ),
+        (
+            facts_with(
+                in_group,
+                &[runs, ("/job@-@groups/db/waiting/other", r#"{"v":1,"by":"10.0.0.9@-@9"}"#)],
+            ),
+            "waits in the line of the group db, behind other",
+        ),
+    ];
+    for (facts, limit) in rows {
+        assert_eq!((facts.limit.as_deref(), facts.last_fire_ms), (Some(limit), Some(NOON)));
+    }
+    let none = facts_with(|it| it.cluster_concurrency = Some(1), &[]);
+    assert_eq!(none.limit, None);
+    let yearly = |it: &mut JobConfig| {
+        (it.cron, it.cluster_concurrency) = (Some("0 0 6 29 2 ?".to_owned()), Some(1));
+    };
+    let permit = [("/report/coordination/permits/0", "0 10.0.0.1@-@1")];
+    assert_eq!(facts_with(yearly, &permit).last_fire_ms, Some(NOON - 360 * MINUTE));
 }
 
 #[test]

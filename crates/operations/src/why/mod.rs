@@ -74,6 +74,20 @@ pub fn why_not_running_in(
     with_schedule(reasons, job, fire_need(job), now)
 }
 
+/// Returns the limits for which a run of a job would wait now: its own, then that of its group.
+///
+/// Empty if a run can begin. The limits of a group count only if `group` is the group of the job.
+#[must_use]
+pub fn reached_limits(
+    job: &JobSnapshot,
+    group: Option<&GroupSnapshot>,
+    now: Timestamp,
+) -> Vec<WhyNot> {
+    let limits =
+        [waits_for_permit(job), waits_for_rate(job, now), waits_for_group(job, group, now)];
+    limits.into_iter().flatten().collect()
+}
+
 /// Returns why an item does not run: reasons of the job and of the item. Never empty.
 #[must_use]
 pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestamp) -> Vec<WhyNot> {

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use job_history::{Error, History, JudgedFire, UnjudgedPeriod, Verdict, Verification, VerifyQuery};
 use maud::{Markup, html};
-use operations::{JobLine, JobSnapshot};
+use operations::{GroupSnapshot, JobLine, JobSnapshot};
 
 use crate::api::verdicts;
 use crate::pages::cx::Cx;
@@ -34,7 +34,7 @@ pub(crate) enum Verified {
 /// Judges the period that an address names.
 pub(crate) async fn ask(
     history: &History,
-    job: &JobSnapshot,
+    (job, group): (&JobSnapshot, Option<&GroupSnapshot>),
     address: &Address,
     now: Timestamp,
 ) -> job_history::Result<Verified> {
@@ -43,7 +43,7 @@ pub(crate) async fn ask(
         Ok(None) => return Ok(Verified::Unasked),
         Err(problem) => return Ok(Verified::Invalid(problem.detail)),
     };
-    match history.verify(job, now, &query).await {
+    match history.verify_in(job, group, now, &query).await {
         Ok(found) => Ok(Verified::Found(Box::new(found))),
         Err(error @ Error::InvalidOption { .. }) => Ok(Verified::Invalid(error.to_string())),
         Err(error) => Err(error),

@@ -73,6 +73,23 @@ const REASONS: &Patterns = &[
     ),
     ("the last fire that the registry has settled is {}", "注册中心结算的上次触发为 {0}"),
     ("the item is still running", "该分片仍在运行"),
+    (
+        "waits for a permit of the job ({} of {} are taken, cluster_concurrency): {}",
+        "等待该作业的许可（集群上限 {1}，已占用 {0}）：{2}",
+    ),
+    (
+        "the job has reached its start rate ({}, start_rate); the next run may begin at {}",
+        "作业已达到启动速率（{0}）；下一次运行最早启动于 {1}",
+    ),
+    (
+        "waits for a permit of the group {} ({} of {} are taken): {}",
+        "等待组 {0} 的许可（{2} 个中已占用 {1} 个）：{3}",
+    ),
+    ("waits in the line of the group {}, behind {}", "在组 {0} 的队伍中等待，排在前面的有：{1}"),
+    (
+        "the group {} has reached its start rate ({}); the next run may begin at {}",
+        "组 {0} 已达到启动速率（{1}）；下一次运行最早启动于 {2}",
+    ),
     ("now the item is disabled", "现在该分片已禁用"),
     ("now no instance is alive", "现在没有存活的实例"),
     ("the history has no record of it", "历史没有其记录"),
