@@ -420,7 +420,18 @@ pub(crate) fn document(job: &str, dialect: Dialect) -> String {
 /// Creates a job whose owner has started none of the due fires of its items. The owner
 /// lives as long as the returned client.
 pub(crate) async fn create_late(registry: &MemoryRegistry, job: &str, items: u32) -> MemoryCenter {
+    create_late_limited(registry, job, items, None).await
+}
+
+/// Creates a late job as [`create_late`] does, with a limit of its runs at the same time.
+pub(crate) async fn create_late_limited(
+    registry: &MemoryRegistry,
+    job: &str,
+    items: u32,
+    limit: Option<u32>,
+) -> MemoryCenter {
     let mut config = JobConfig::new(JobName::new(job).unwrap(), items);
+    config.cluster_concurrency = limit;
     config.cron = Some("0 * * * * ?".to_owned());
     config.java = JavaSettings::of(Dialect::V3);
     let instance = "jobInstanceId: 10.0.0.9@-@7\nserverIp: 10.0.0.9\n# RUST\n";

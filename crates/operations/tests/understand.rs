@@ -518,6 +518,42 @@ async fn item_that_waits_for_the_start_rate_names_the_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn requests_that_wait_for_a_limit_are_a_reason_of_the_job() {
+    let world = World::new();
+    let _member = world.member(1, on_request().cluster_concurrency(1)).await;
+    world.hold(&[0, 1, 2, 3]);
+    world.operations().trigger(&job(), Some(&items(&[0])), &by()).await.unwrap();
+    let alone = world.until("the run", |job| job.is_running(ShardingItem::new(0))).await;
+    assert_eq!(why_not_running(&alone, noon()), [WhyNot::OnRequestOnly], "no run waits");
+    world.operations().trigger(&job(), Some(&items(&[1])), &by()).await.unwrap();
+    let waits = |job: &operations::JobSnapshot| {
+        let ledger = job.view().item(ShardingItem::new(1)).ledger.as_ref();
+        ledger.is_some_and(|ledger| ledger.value.request.is_some())
+    };
+    let now = world.until("a request", waits).await;
+    let reasons = why_not_running(&now, noon());
+    let [permit, WhyNot::OnRequestOnly] = &reasons[..] else { panic!("{reasons:?}") };
+    assert!(matches!(permit, WhyNot::WaitsForPermit { limit: 1, taken: 1, .. }), "{permit:?}");
+    assert!(permit.is_limit() && !permit.prevents_runs());
+    world.hold(&[]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn start_rate_is_a_reason_of_the_job_before_an_item_is_late() {
+    let world = World::new();
+    let rate = lite::StartRate { max: 1, period_seconds: 60 };
+    let _member = world.member(1, every_ten_seconds().start_rate(rate)).await;
+    let began = |job: &operations::JobSnapshot| {
+        job.view().starts_again_at(world.time().as_millisecond()).is_some()
+    };
+    let now = world.until("a start", began).await;
+    let reasons = why_not_running(&now, world.time());
+    assert!(!reasons.iter().any(|why| matches!(why, WhyNot::Late { .. })), "{reasons:?}");
+    let waits = |why: &WhyNot| matches!(why, WhyNot::WaitsForRate { .. });
+    assert!(reasons.iter().any(waits), "{reasons:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn queued_fires_and_full_queues_are_reasons() {
     let world = World::new();
     let queues = |config: &mut coordination::JobConfig| {

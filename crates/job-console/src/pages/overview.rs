@@ -163,18 +163,27 @@ fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> Markup {
     let snapshot = cx.snapshot(name);
     let snapshot = snapshot.as_deref();
     let late = snapshot.filter(|_| kind == Attention::Late).and_then(|it| late(job, it, cx.now));
+    let reasons = || {
+        let reasons = snapshot.map(|job| {
+            let group = cx.group_of(job);
+            why_not_running_in(job, group.as_deref(), cx.now)
+        });
+        reasons.unwrap_or_default()
+    };
     let (from, why) = match (snapshot, late) {
         (Some(snapshot), Some(late)) => {
             let from = moment(Some(late.first.late_from_ms()));
             let from = html! { @if let Some(from) = from { (cx.when(from, zone)) } };
-            (from, reasons::late(cx, snapshot, &late))
+            let why = html! {
+                (reasons::late(cx, snapshot, &late))
+                @if let Some(limit) = reasons().iter().find(|why| why.is_limit()) {
+                    div.dim { (reasons::of_job(cx, snapshot, job, limit)) }
+                }
+            };
+            (from, why)
         }
         _ => {
-            let reasons = snapshot.map(|job| {
-                let group = cx.group_of(job);
-                why_not_running_in(job, group.as_deref(), cx.now)
-            });
-            let reasons = reasons.unwrap_or_default();
+            let reasons = reasons();
             let from = Since::of(job, snapshot);
             let from = html! { @if let Some(from) = from { (since(cx, from, zone)) } };
             let (first, beside) = shown_reasons(&reasons);

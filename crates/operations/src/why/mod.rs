@@ -58,10 +58,10 @@ pub fn why_not_running_in(
     reasons.extend(shown.map(|(item, fire)| future_fire(job, *item, *fire)));
     reasons.extend(failing(job, failing_items(job), job.items().len()));
     reasons.extend(late(&future, first_due_fire(job, None), now));
-    let waits = reasons.iter().any(|why| matches!(why, WhyNot::Late { runs: false, .. }));
-    reasons.extend(waits_for_permit(job).filter(|_| waits));
-    reasons.extend(waits_for_rate(job, now).filter(|_| waits));
-    reasons.extend(waits_for_group(job, group, now).filter(|_| waits));
+    let limits = reached_limits(job, group, now);
+    if !limits.is_empty() && has_waiting_run(job, now) {
+        reasons.extend(limits);
+    }
     reasons.extend(full_queues(job));
     reasons
         .extend(job.view().instances().filter_map(|id| waits_for_place(job, id)).take(MAX_ITEMS));
@@ -281,6 +281,21 @@ fn orphaned_items(job: &JobSnapshot) -> Option<WhyNot> {
     (!items.is_empty()).then_some(WhyNot::OrphanedItems { items })
 }
 
+/// Returns true if an item could begin a run now, if no limit prevented it: it has a due fire, a
+/// noted one or a request. A backfill gives its items requests.
+fn has_waiting_run(job: &JobSnapshot, now: Timestamp) -> bool {
+    let is_due = |item: ShardingItem| {
+        let due = due_fire(job, item, None);
+        due.is_some_and(|due| !due.runs && due.late_after_ms <= now.as_millisecond())
+    };
+    job.items().into_iter().any(|item| {
+        let shown = job.view().item(item);
+        let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
+        let has_noted = record.is_some_and(|it| it.misfire.is_some() || it.request.is_some());
+        !shown.is_disabled() && !job.has_all_runs(item) && (has_noted || is_due(item))
+    })
+}
+
 /// Returns the reason if no run of the job can begin, because all permits are taken.
 fn waits_for_permit(job: &JobSnapshot) -> Option<WhyNot> {
     let limit = job.config()?.cluster_concurrency?;
@@ -448,9 +463,9 @@ fn of_item(
         let is_held = if has_slots { job.has_all_runs(item) } else { record.running().is_some() };
         !is_held
     });
-    reasons.extend(waits_for_permit(job).filter(|_| may_begin));
-    reasons.extend(waits_for_rate(job, now).filter(|_| may_begin));
-    reasons.extend(waits_for_group(job, group, now).filter(|_| may_begin));
+    if may_begin {
+        reasons.extend(reached_limits(job, group, now));
+    }
     reasons.extend(record.and_then(|record| queued(job, record)));
     let records = slots_of(job.view(), item).filter_map(|(_, shown)| shown.ledger.as_ref());
     for request in records.filter_map(|record| record.value.cancels()) {

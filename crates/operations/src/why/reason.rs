@@ -357,6 +357,20 @@ impl WhyNot {
             | Self::NextFireMissed { .. } => false,
         }
     }
+
+    /// Returns true if runs wait for a limit of the job or of its group.
+    #[must_use]
+    pub fn is_limit(&self) -> bool {
+        matches!(
+            self,
+            Self::WaitsForPermit { .. }
+                | Self::WaitsForRate { .. }
+                | Self::WaitsForGroup { .. }
+                | Self::WaitsInLine { .. }
+                | Self::WaitsForGroupRate { .. }
+                | Self::UnreadableGroup { .. }
+        )
+    }
 }
 
 impl fmt::Display for WhyNot {

@@ -98,16 +98,18 @@ fn why(
     let lang = cx.lang();
     let reasons = why_not_running_in(job, cx.group_of(job).as_deref(), cx.now);
     let attention = line.attention(cx.now.as_millisecond());
+    let is_well = attention.is_none() && !reasons.iter().any(is_remark);
     let class = match attention {
-        None => "why good",
+        None if is_well => "why good",
         Some(Attention::Crashed | Attention::InvalidConfig | Attention::Failing) => "why bad",
-        Some(_) => "why",
+        _ => "why",
     };
     html! {
         section class=(class) aria-label=(lang.why()) {
             div {
                 @match attention {
-                    None => { b { (lang.all_well(line.running_items)) } },
+                    None if is_well => { b { (lang.all_well(line.running_items)) } },
+                    None => { b { (lang.items_run(line.running_items)) } },
                     Some(attention) => { b { (lang.why_question(attention)) } },
                 }
                 " "
@@ -117,7 +119,7 @@ fn why(
                     @if late.first.runs { " " (lang.stays_until()) }
                 }
                 @for (index, why) in shown_reasons(attention, &reasons).enumerate() {
-                    @if index > 0 { " " }
+                    @if index > 0 || attention == Some(Attention::Late) { " " }
                     (reasons::of_job(cx, job, line, why)) (lang.stop())
                 }
             }
@@ -126,15 +128,23 @@ fn why(
     }
 }
 
-/// Returns the reasons for the sentence. The heading already has a next fire that will be started.
+/// Returns true for a reason beside which the job is not well, although it needs no attention.
+fn is_remark(why: &WhyNot) -> bool {
+    why.is_limit() || matches!(why, WhyNot::Gap { .. } | WhyNot::FullQueues { .. })
+}
+
+/// Returns the reasons for the sentence. The heading already has a next fire that will be started,
+/// and the late items; the limits for which these wait are added.
 fn shown_reasons(
     attention: Option<Attention>,
     reasons: &[WhyNot],
 ) -> impl Iterator<Item = &WhyNot> {
-    let is_shown =
-        |why: &&WhyNot| !matches!(why, WhyNot::NextFire { .. } | WhyNot::WaitsForFire { .. });
-    let shown = if attention == Some(Attention::Late) { 0 } else { 3 };
-    reasons.iter().filter(is_shown).take(shown)
+    let is_late = attention == Some(Attention::Late);
+    let is_shown = move |why: &&WhyNot| {
+        let is_next = matches!(why, WhyNot::NextFire { .. } | WhyNot::WaitsForFire { .. });
+        !is_next && (!is_late || why.is_limit())
+    };
+    reasons.iter().filter(is_shown).take(3)
 }
 
 /// Returns the violated expectations of the job. They do not change its state: an expectation is a
