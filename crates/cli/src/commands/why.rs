@@ -143,6 +143,9 @@ impl WhyArguments {
     }
 }
 
+/// Beginnings of the reasons of outages. The others are limits, full queues and decisions.
+const OF_OUTAGES: [&str; 2] = ["no instance lived", "the registry could not be reached"];
+
 /// Scheduled fires in a row that were not run.
 #[derive(Debug, PartialEq, Eq)]
 struct Outage {
@@ -216,7 +219,10 @@ impl fmt::Display for Outage {
         let Self { first, is_cut, until, items, reasons } = self;
         let items: Vec<u32> = items.iter().copied().collect();
         let (items, cut) = (named_items(&items), if *is_cut { " or earlier" } else { "" });
-        write!(f, "outage: the fires of {items} from {first}{cut} to before {until} were not run")?;
+        let is_outage = |reason: &String| OF_OUTAGES.iter().any(|it| reason.starts_with(it));
+        let of_outage = reasons.is_empty() || reasons.iter().any(is_outage);
+        let kind = if of_outage { "outage" } else { "gap" };
+        write!(f, "{kind}: the fires of {items} from {first}{cut} to before {until} were not run")?;
         match &reasons[..] {
             [] => Ok(()),
             reasons => write!(f, ": {}", reasons.join("; ")),
@@ -243,6 +249,22 @@ fn sentence(why: &WhyNot) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_reasons_of_outages_are_called_outages() {
+        let shown = |reasons: &[&str]| {
+            let mut outage = Outage::empty(Timestamp::UNIX_EPOCH);
+            outage.reasons = reasons.iter().map(ToString::to_string).collect();
+            outage.to_string()
+        };
+        let limit = "the next fire came first";
+        let full = "the queue of the item was full";
+        let lost = "the registry could not be reached since 2024-02-29T12:00:00Z";
+        assert!(shown(&[]).starts_with("outage: "));
+        assert!(shown(&[limit]).starts_with("gap: the fires of "), "{}", shown(&[limit]));
+        assert!(shown(&[limit, full]).starts_with("gap: "));
+        assert!(shown(&[full, lost]).starts_with("outage: "));
+    }
 
     #[test]
     fn outage_is_not_followed_by_the_absence_of_problems() {

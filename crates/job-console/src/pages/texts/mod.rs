@@ -104,7 +104,7 @@ impl Lang {
         }
     }
 
-    /// Returns the sentence about an outage: a number of fires, if it is known, of some items.
+    /// Returns the sentence about a gap: a number of fires, if it is known, of some items.
     pub(crate) fn fires_not_run(self, count: Option<u32>, items: usize) -> String {
         let of_items = match items {
             1 => "1 item".to_owned(),
@@ -112,16 +112,16 @@ impl Lang {
         };
         match count {
             Some(1) => self.pick(
-                &format!("Outage: 1 fire of {of_items} was not run"),
-                &format!("中断：{items} 个分片各有 1 次触发没有运行"),
+                &format!("1 fire of {of_items} was not run"),
+                &format!("{items} 个分片各有 1 次触发没有运行"),
             ),
             Some(n) => self.pick(
-                &format!("Outage: {n} fires of {of_items} were not run"),
-                &format!("中断：{items} 个分片各有 {n} 次触发没有运行"),
+                &format!("{n} fires of {of_items} were not run"),
+                &format!("{items} 个分片各有 {n} 次触发没有运行"),
             ),
             None => self.pick(
-                &format!("Outage: fires of {of_items} were not run"),
-                &format!("中断：{items} 个分片有触发没有运行"),
+                &format!("Fires of {of_items} were not run"),
+                &format!("{items} 个分片有触发没有运行"),
             ),
         }
     }
