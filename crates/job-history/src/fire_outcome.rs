@@ -13,7 +13,7 @@ use coordination::Outcome;
 /// | `unknown` | a run is over, and this store has no end of it [^2] | no |
 /// | `orphaned` | the holder is gone, and another instance takes the run over | no |
 /// | `missed` | missed fire; the reason says why | yes |
-/// | `misfired` | the fire met a busy item; a later run of source `MISFIRE` covers it, alone or with other fires | yes |
+/// | `misfired` | the fire met a busy item; a later run of source `MISFIRE` covers it | yes |
 /// | `gap` | no instance ran the fires up to `gap_until`, or gave a reason | yes [^3] |
 ///
 /// [^1]: Except `interrupted`, if another instance takes the run over.

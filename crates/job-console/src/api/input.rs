@@ -1,7 +1,7 @@
 //! Queries and bodies of requests.
 //!
-//! The problem of a value that cannot be read names the field, its value and the valid values, which
-//! are those of the schema in the API's document.
+//! The problem of a value that cannot be read names the field, its value and the valid values.
+//! Those come from the schema in the API's document.
 
 use std::fmt::Write as _;
 

@@ -172,10 +172,7 @@ const OF_OUTCOMES: &Patterns = &[
         "no instance lived, or none could reach the registry",
         "没有存活的实例，或没有实例能访问注册中心",
     ),
-    (
-        "cancelled by {}: {} (its instance {} was lost)",
-        "{0} 取消：{1}（其实例 {2} 已丢失）",
-    ),
+    ("cancelled by {}: {} (its instance {} was lost)", "{0} 取消：{1}（其实例 {2} 已丢失）"),
     ("cancelled by {}: {}", "{0} 取消：{1}"),
     ("its instance {} was lost", "其实例 {0} 已丢失"),
     ("its future was dropped", "其代码被终止"),
