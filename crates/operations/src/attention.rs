@@ -26,6 +26,7 @@ use jiff::Timestamp;
 use reg_center::{Revision, Stat};
 use sharding::{InstanceId, ShardingItem};
 
+use crate::fires::last_fire;
 use crate::slots::slots_of;
 use crate::{JobBrief, JobSnapshot, JobState};
 
@@ -217,6 +218,17 @@ impl JobSnapshot {
         }
         let after = Timestamp::from_millisecond(ms).ok()?;
         Some(self.schedule()?.next_after(after)?.as_millisecond())
+    }
+
+    /// Returns the last scheduled fire up to a time, both in milliseconds since 1970 UTC.
+    ///
+    /// Returns `None` if there was none in the eight years before, or the schedule is not valid.
+    #[must_use]
+    pub fn last_fire_until(&self, ms: i64) -> Option<i64> {
+        let delayed = self.view().delayed_fire().map(|fire| fire.0);
+        let until = Timestamp::from_millisecond(ms).ok()?;
+        let scheduled = || Some(last_fire(self.config()?, until)?.as_millisecond());
+        delayed.filter(|fire| *fire <= ms).or_else(scheduled)
     }
 
     /// Returns the last writes of the assignment and of the record of an item.

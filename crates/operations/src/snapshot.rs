@@ -1,6 +1,6 @@
 //! One job as of one moment, which the pure parts of this crate work on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use coordination::{
@@ -46,6 +46,13 @@ pub struct JobSnapshot {
 }
 
 impl JobSnapshot {
+    /// Returns the servers that have a record or an instance of the job.
+    #[must_use]
+    pub fn known_servers(&self) -> BTreeSet<ServerIp> {
+        let recorded = self.view().servers().map(|(ip, _)| ip.clone());
+        recorded.chain(self.view().instances().filter_map(server_of)).collect()
+    }
+
     /// Builds a snapshot from a job's nodes, including its root.
     #[must_use]
     pub fn of_nodes(job: &JobName, nodes: Vec<Node>) -> Self {

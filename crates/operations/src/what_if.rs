@@ -277,7 +277,7 @@ impl WhatIf {
             let known = listed(job.instances());
             return no_such(WhatIfPart::Leave, "instance", id.as_str(), known);
         }
-        let servers = known_servers(job);
+        let servers = job.known_servers();
         let joined: BTreeSet<ServerIp> = self.join.iter().filter_map(server_of).collect();
         let is_unknown = |ip: &&ServerIp| !servers.contains(*ip) && !joined.contains(*ip);
         for (part, named) in
@@ -289,12 +289,6 @@ impl WhatIf {
         }
         Ok(())
     }
-}
-
-/// Returns the servers that have a record or an instance of the job.
-fn known_servers(job: &JobSnapshot) -> BTreeSet<ServerIp> {
-    let recorded = job.view().servers().map(|(ip, _)| ip.clone());
-    recorded.chain(job.view().instances().filter_map(server_of)).collect()
 }
 
 /// Returns the error of attributes or rules, which names the part of them that is at fault.

@@ -1,14 +1,10 @@
 //! State of a job in the registry, now.
 
 use std::collections::BTreeMap;
-use std::iter::successors;
 
 use coordination::Ledger;
 use jiff::Timestamp;
 use operations::{GroupSnapshot, JobSnapshot, LATE_GRACE_MS, reached_limits, why_not_running_in};
-
-/// Maximum age of the last fire, in milliseconds: more than the longest period of a verification.
-const MAX_AGE_MS: i64 = 400 * 86_400_000;
 
 /// State of a job in the registry, as far as verdicts depend on it.
 #[derive(Debug, Default)]
@@ -48,19 +44,11 @@ impl RegistryFacts {
             records: records.collect(),
             further_slots,
             why: why.map(|reason| reason.to_string()),
-            last_fire_ms: limit.is_some().then(|| last_fire(job, now.as_millisecond())).flatten(),
+            last_fire_ms: limit.as_ref().and_then(|_| job.last_fire_until(now.as_millisecond())),
             limit,
             may_have_java: job.may_have_java(),
             grace_ms: job.jitter_ms().saturating_add(LATE_GRACE_MS),
             now_ms: now.as_millisecond(),
         }
     }
-}
-
-/// Returns the last scheduled fire of a job up to a time, both in milliseconds since 1970 UTC.
-fn last_fire(job: &JobSnapshot, now_ms: i64) -> Option<i64> {
-    let next = |after: i64| job.fire_after(after).filter(|fire| *fire <= now_ms);
-    let mut ages = successors(Some(1_000), |age| Some(age * 2)).take_while(|age| *age < MAX_AGE_MS);
-    let first = ages.find_map(|age| next(now_ms.saturating_sub(age)))?;
-    successors(Some(first), |fire| next(*fire)).last()
 }

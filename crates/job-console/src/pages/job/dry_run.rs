@@ -268,8 +268,6 @@ fn instances(cx: &Cx<'_>, job: &JobSnapshot) -> Vec<Pick> {
 /// `enabled` are shown.
 fn servers(cx: &Cx<'_>, job: &JobSnapshot) -> (Vec<Pick>, Vec<Pick>) {
     let view = job.view();
-    let recorded = view.servers().map(|(ip, _)| ip.clone());
-    let all: BTreeSet<ServerIp> = recorded.chain(view.instances().filter_map(server_of)).collect();
     let pick = |ip: ServerIp| {
         let state = match view.server_state(&ip) {
             Some(ServerState::Enabled) => html! {},
@@ -278,7 +276,8 @@ fn servers(cx: &Cx<'_>, job: &JobSnapshot) -> (Vec<Pick>, Vec<Pick>) {
         };
         (ip.to_string(), state)
     };
-    let (enabled, other): (Vec<_>, Vec<_>) = all.into_iter().partition(|ip| view.is_enabled(ip));
+    let (enabled, other): (Vec<_>, Vec<_>) =
+        job.known_servers().into_iter().partition(|ip| view.is_enabled(ip));
     (enabled.into_iter().map(pick).collect(), other.into_iter().map(pick).collect())
 }
 
