@@ -2,19 +2,18 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use coordination::MAX_SHARDING_TOTAL_COUNT;
 use jiff::Timestamp;
 use job_history::{
     AuditQuery, DropRecord, Error, EventQuery, EventRecord, FireOutcome, FireQuery, FireRecord,
     History, InvalidCursor, StoredAudit,
 };
 use serde::{Deserialize, Serialize};
-use sharding::{InstanceId, ShardingItem};
+use sharding::InstanceId;
 
 use super::audit::AuditDetail;
 use super::input::Query;
 use super::paging::{Page, from_cursor, limit, to_cursor};
-use super::place::Place;
+use super::place::{Place, checked_item};
 use crate::namespaces::Namespace;
 use crate::problem::{Answer, Problem};
 
@@ -91,17 +90,6 @@ pub(super) struct CountsQuery {
     until: Option<Timestamp>,
 }
 
-/// Returns the item that a query names.
-pub(super) fn checked_item(number: u32) -> Answer<ShardingItem> {
-    let max = MAX_SHARDING_TOTAL_COUNT - 1;
-    if number > max {
-        return Err(Problem::invalid(format!(
-            "item is {number}; valid is a number from 0 to {max}"
-        )));
-    }
-    Ok(ShardingItem::new(number))
-}
-
 fn fire_query(counts: CountsQuery, outcome: Option<String>) -> Answer<FireQuery> {
     let CountsQuery { job, item, instance, from, until } = counts;
     let words = FireOutcome::words();
@@ -114,7 +102,7 @@ fn fire_query(counts: CountsQuery, outcome: Option<String>) -> Answer<FireQuery>
         query = query.job(job);
     }
     if let Some(item) = item {
-        query = query.item(checked_item(item)?);
+        query = query.item(checked_item(Some(item), item)?);
     }
     if let Some(instance) = instance {
         query = query.instance(InstanceId::new(instance));

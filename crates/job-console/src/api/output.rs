@@ -8,10 +8,10 @@ use job_history::{FireQuery, History, OutputQuery, OutputRecord, OutputStream};
 use serde::{Deserialize, Serialize};
 use sharding::ShardingItem;
 
-use super::history::{checked_item, history};
+use super::history::history;
 use super::input::Query;
 use super::paging::{from_cursor, limit, to_cursor};
-use super::place::Place;
+use super::place::{Place, checked_item};
 use crate::problem::{Answer, Problem};
 
 /// Number of neighbours that are named before and after a time without a fire.
@@ -101,7 +101,7 @@ pub(super) async fn list_output(
     let history = history(&place.namespace)?;
     let mut selected = OutputQuery::of_fire(&query.job, query.fire);
     if let Some(item) = query.item {
-        selected = selected.item(checked_item(item)?);
+        selected = selected.item(checked_item(Some(item), item)?);
     }
     if let Some(word) = &query.stream {
         selected = selected.stream(OutputStream::of_word(word).ok_or_else(|| {

@@ -1,5 +1,6 @@
 //! The objects that the path of a request names, and the answers from the read model.
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::Json;
@@ -9,7 +10,7 @@ use axum::http::header::{ETAG, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use coordination::{GroupName, JobName, ServerIp};
+use coordination::{GroupName, JobName, MAX_SHARDING_TOTAL_COUNT, ServerIp};
 use operations::{Freshness, JobSnapshot};
 use serde::Serialize;
 use sharding::{InstanceId, ShardingItem};
@@ -82,12 +83,7 @@ impl Place {
 
     pub(super) fn item(&self) -> Answer<ShardingItem> {
         let text = value_of(&self.names, "item");
-        let number = text.parse::<u32>().ok();
-        let number = number.filter(|number| *number < coordination::MAX_SHARDING_TOTAL_COUNT);
-        number.map(ShardingItem::new).ok_or_else(|| {
-            let max = coordination::MAX_SHARDING_TOTAL_COUNT - 1;
-            Problem::invalid(format!("item is {text:?}; valid is a number from 0 to {max}"))
-        })
+        checked_item(text.parse().ok(), format_args!("{text:?}"))
     }
 
     /// Returns the job of the path from the read model.
@@ -181,5 +177,14 @@ fn has_tag(given: &HeaderMap, tag: &str) -> bool {
     values.flat_map(|value| value.split(',')).map(str::trim).any(|one| {
         let one = one.strip_prefix("W/").unwrap_or(one);
         one == "*" || one.strip_prefix('"').and_then(|one| one.strip_suffix('"')) == Some(tag)
+    })
+}
+
+/// Returns the item of a number. `given` is the form in which a problem shows the value.
+pub(super) fn checked_item(number: Option<u32>, given: impl fmt::Display) -> Answer<ShardingItem> {
+    let number = number.filter(|number| *number < MAX_SHARDING_TOTAL_COUNT);
+    number.map(ShardingItem::new).ok_or_else(|| {
+        let max = MAX_SHARDING_TOTAL_COUNT - 1;
+        Problem::invalid(format!("item is {given}; valid is a number from 0 to {max}"))
     })
 }
