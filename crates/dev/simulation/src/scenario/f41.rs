@@ -82,7 +82,7 @@ struct Removal<'a> {
 }
 
 fn removals<'a>(seen: &Seen<'a>) -> Vec<Removal<'a>> {
-    let removals = seen.transactions().flat_map(|(mt, sid, ops)| {
+    let removals = seen.transactions().flat_map(|(mt, _, sid, ops)| {
         let is_audit = |op: &RegOp| match op {
             RegOp::Create { path, data, .. } | RegOp::Set { path, data, .. } => {
                 path.ends_with("/coordination/audit") && data.contains("\"expired\"")

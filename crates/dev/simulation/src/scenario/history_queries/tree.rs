@@ -31,17 +31,17 @@ struct AssignmentDoc {
 
 impl<'a> Seen<'a> {
     fn writes(&self) -> impl DoubleEndedIterator<Item = (u64, i64, i64, &'a RegOp)> + use<'a> {
-        self.records().iter().flat_map(|record| {
-            let Fact::Reg { zxid, sid, ops } = &record.fact else { return Vec::new() };
-            ops.iter().map(|op| (record.mt, *zxid, *sid, op)).collect()
-        })
+        self.transactions()
+            .flat_map(|(mt, zxid, sid, ops)| ops.iter().map(move |op| (mt, zxid, sid, op)))
     }
 
-    /// Returns all transactions: time, session and operations.
-    pub(crate) fn transactions(&self) -> impl Iterator<Item = (u64, i64, &'a [RegOp])> + use<'a> {
+    /// Returns all transactions: time, revision, session and operations.
+    pub(crate) fn transactions(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (u64, i64, i64, &'a [RegOp])> + use<'a> {
         self.records().iter().filter_map(|record| {
-            let Fact::Reg { sid, ops, .. } = &record.fact else { return None };
-            Some((record.mt, *sid, ops.as_slice()))
+            let Fact::Reg { zxid, sid, ops } = &record.fact else { return None };
+            Some((record.mt, *zxid, *sid, ops.as_slice()))
         })
     }
 
