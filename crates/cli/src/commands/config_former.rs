@@ -118,16 +118,13 @@ impl RestoreArguments {
             })
         })?;
         let expected = self.revision.or(snapshot.config_revision()).unwrap_or_default();
-        let (updated, page) = if self.dry_run {
-            let wanted = snapshot.restored(wanted)?;
-            let updated = operations.preview_update(&wanted, expected).await?;
-            let page = report::preview_page(&updated.report);
-            (updated, page)
+        let updated = if self.dry_run {
+            operations.preview_update(&snapshot.restored(wanted)?, expected).await?
         } else {
-            let updated = operations.restore_config(&self.job, wanted, expected, &by).await?;
-            let page = report::page(&updated.report);
-            (updated, page)
+            operations.restore_config(&self.job, wanted, expected, &by).await?
         };
+        let page = if self.dry_run { report::preview_page } else { report::page };
+        let page = page(&updated.report);
         Ok(Page { json: json!({ "report": updated.report, "changes": updated.changes }), ..page })
     }
 }

@@ -248,6 +248,8 @@ fn sentence(why: &WhyNot) -> String {
 
 #[cfg(test)]
 mod tests {
+    use coordination::MissReason;
+
     use super::*;
 
     #[test]
@@ -257,9 +259,10 @@ mod tests {
             outage.reasons = reasons.iter().map(ToString::to_string).collect();
             outage.to_string()
         };
-        let limit = "the next fire came first";
-        let full = "the queue of the item was full";
-        let lost = "the registry could not be reached since 2024-02-29T12:00:00Z";
+        let outage = coordination::Outage { from_ms: 0, until_ms: None };
+        let limit = &*MissReason::Superseded.to_string();
+        let full = &*MissReason::QueueFull.to_string();
+        let lost = &*MissReason::RegistryUnreachable(outage).to_string();
         assert!(shown(&[]).starts_with("outage: "));
         assert!(shown(&[limit]).starts_with("gap: the fires of "), "{}", shown(&[limit]));
         assert!(shown(&[limit, full]).starts_with("gap: "));

@@ -71,7 +71,10 @@ impl CancelRequest {
     #[must_use]
     pub fn cause(&self, end: Option<&str>) -> String {
         let cause = format!("cancelled by {}: {}", self.by, self.why);
-        end.map_or(cause.clone(), |end| format!("{cause} ({end})"))
+        match end {
+            Some(end) => format!("{cause} ({end})"),
+            None => cause,
+        }
     }
 
     /// Returns the time of the request by its author's clock, in milliseconds since 1970 UTC.
