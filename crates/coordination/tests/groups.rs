@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::script::{Cluster, job_of};
-use coordination::{Duty, GroupLimits, GroupName, JobConfig, StartRate, encode_group_limits};
+use coordination::{
+    Duty, GroupLimits, GroupName, JobConfig, JobEvent, MissReason, StartRate, encode_group_limits,
+};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;
@@ -76,6 +78,31 @@ fn job_waits_for_the_permit_of_another_job() {
     cluster.remove(PERMIT);
     cluster.run_for(A_WHILE);
     assert_eq!(n_runs(&cluster), 1, "{}", cluster.trace());
+}
+
+/// Two items and room for one run: by the limit of the job's runs or starts, or by its group's.
+#[test]
+fn fire_that_waits_for_a_limit_until_the_next_one_is_missed_with_that_reason() {
+    let of_job = |change: fn(&mut JobConfig)| Cluster::settled(1, &job_of(2).with(change));
+    let clusters = [
+        ("runs of the job", of_job(|it| it.cluster_concurrency = Some(1))),
+        ("starts of the job", of_job(|it| it.start_rate = StartRate::parse("1 in 1m"))),
+        ("runs of the group", limited(1, 2, &runs(1))),
+        ("starts of the group", limited(1, 2, &rate("1 in 1m"))),
+    ];
+    for (limit, mut cluster) in clusters {
+        let fire = cluster.fire();
+        cluster.run_for(A_WHILE);
+        assert_eq!(n_runs(&cluster), 1, "{limit}\n{}", cluster.trace());
+        cluster.fire();
+        cluster.run_for(A_WHILE);
+        let missed = |event: &JobEvent| match event {
+            JobEvent::Missed { fire: of, reason, .. } => (*of == fire).then_some(*reason),
+            _ => None,
+        };
+        let reasons: Vec<_> = cluster.events(FIRST).iter().filter_map(missed).collect();
+        assert_eq!(reasons, [MissReason::LimitReached], "{limit}\n{}", cluster.trace());
+    }
 }
 
 #[test]

@@ -331,6 +331,48 @@ fn fire_missed_on_disabled_server_does_not_run_later() {
     assert_eq!(cluster.items_run(), [] as [u32; 0], "items run\n{}", cluster.trace());
 }
 
+/// The only other instance is lost with its claims, so that its items come to an instance that has
+/// missed the fire. They have never run: no later run would show a gap.
+#[test]
+fn items_that_come_after_a_missed_fire_are_reported_at_the_next_one() {
+    for (state, reason) in
+        [("PAUSED", MissReason::Paused), ("DISABLED", MissReason::ServerDisabled)]
+    {
+        let mut cluster = Cluster::settled(2, &job_of(2));
+        cluster.write("servers/10.0.0.1", state);
+        cluster.run_for(A_WHILE);
+        let view = cluster.registry_view();
+        let me = cluster.id_of(FIRST).clone();
+        let had = [0, 1].into_iter().filter(|item| {
+            let owner = view.item(ShardingItem::new(*item)).owner.as_ref();
+            owner.is_some_and(|owner| owner.value == me)
+        });
+        let had_at_fire: Vec<u32> = had.collect();
+        assert_eq!(had_at_fire.len(), usize::from(state == "PAUSED"), "{state}");
+        let fire = cluster.fire();
+        let _lost = cluster.hold_all_commits();
+        cluster.crash(SECOND);
+        cluster.run_for(A_WHILE);
+        cluster.write("servers/10.0.0.1", "");
+        cluster.run_for(A_WHILE);
+        let next = cluster.fire();
+        cluster.run_for(A_WHILE);
+        let missed = |event: &JobEvent| match event {
+            JobEvent::Missed { item, fire: of, reason: given } if *of == fire => {
+                assert_eq!(*given, reason, "{state}\n{}", cluster.trace());
+                item.map(|item| item.index())
+            }
+            _ => None,
+        };
+        let mut reported = had_at_fire;
+        reported.extend(cluster.events(FIRST).iter().filter_map(missed));
+        reported.sort_unstable();
+        assert_eq!(reported, [0, 1], "{state}: items reported\n{}", cluster.trace());
+        assert!(cluster.items_run_for(fire).is_empty(), "{state}\n{}", cluster.trace());
+        assert_eq!(cluster.items_run_for(next), [0, 1], "{state}\n{}", cluster.trace());
+    }
+}
+
 #[test]
 fn corrupt_record_stops_only_its_item() {
     let mut cluster = Cluster::settled(1, &job_of(3));

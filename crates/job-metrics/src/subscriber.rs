@@ -138,6 +138,7 @@ fn reason_label(reason: MissReason) -> &'static str {
         MissReason::RegistryUnreachable(_) => "registry_unreachable",
         MissReason::StillRunning => "still_running",
         MissReason::QueueFull => "queue_full",
+        MissReason::LimitReached => "limit_reached",
         MissReason::ItemDisabled => "item_disabled",
         MissReason::ItemRetired => "item_retired",
         MissReason::ParameterNotCarried => "parameter_not_carried",

@@ -260,7 +260,7 @@ mod tests {
             outage.to_string()
         };
         let outage = coordination::Outage { from_ms: 0, until_ms: None };
-        let limit = &*MissReason::Superseded.to_string();
+        let limit = &*MissReason::LimitReached.to_string();
         let full = &*MissReason::QueueFull.to_string();
         let lost = &*MissReason::RegistryUnreachable(outage).to_string();
         assert!(shown(&[]).starts_with("outage: "));

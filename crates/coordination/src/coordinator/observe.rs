@@ -262,7 +262,7 @@ impl Coordinator {
             self.local.fires.delay_ends = Some(now.mono + pause);
             return;
         }
-        self.report_unclaimed(MissReason::Superseded, out);
+        self.report_unclaimed(now, MissReason::Superseded, out);
         self.local.fires.last_seen = self.local.fires.last_seen.max(Some(at));
         self.local.fires.due = Some(Due { at, next: None, missed: Some(Vec::new()) });
     }

@@ -46,7 +46,7 @@ impl Coordinator {
             Event::Waits(waiting) => self.local.waiting = waiting,
             Event::Paused => self.local.paused = true,
             Event::Resumed => self.local.paused = false,
-            Event::Drain => self.drain(out),
+            Event::Drain => self.drain(now, out),
             Event::Wake => {}
         }
     }
@@ -225,7 +225,7 @@ impl Coordinator {
         if self.local.fires.last_seen >= Some(at) {
             return;
         }
-        self.report_unclaimed(MissReason::Superseded, out);
+        self.report_unclaimed(now, MissReason::Superseded, out);
         self.report_unstarted(MissReason::Superseded, out);
         self.local.java.inference.fire(&self.view, at, now);
         self.local.fires.last_seen = Some(at);
@@ -239,7 +239,7 @@ impl Coordinator {
             }
             Phase::Draining | Phase::Left => MissReason::Leaving,
         };
-        out.push(Command::Emit(JobEvent::Missed { item: None, fire: at, reason }));
+        self.miss_with_all_items(at, reason, out);
     }
 
     /// Returns true if an operator has disabled this instance's server.
@@ -272,9 +272,9 @@ impl Coordinator {
         }
     }
 
-    fn drain(&mut self, out: &mut Vec<Command>) {
+    fn drain(&mut self, now: Now, out: &mut Vec<Command>) {
         if self.local.phase == Phase::Active {
-            self.report_unclaimed(MissReason::Leaving, out);
+            self.report_unclaimed(now, MissReason::Leaving, out);
             self.report_unstarted(MissReason::Leaving, out);
             self.local.phase = Phase::Draining;
             self.local.requests.unmonitored = None;

@@ -3,13 +3,16 @@
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
+use crate::duty::limits::Limits;
 use crate::gap::MAX_GAPS;
+use crate::local::fires::MissedFire;
 use crate::{
     Command, Duty, FencingToken, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger,
-    LedgerState, ManualRequest, MissReason, Outcome, Run, RunSource, Slot,
+    LedgerState, ManualRequest, MissReason, Now, Outcome, Run, RunSource, Slot,
 };
 use reg_center::Version;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 use std::sync::Arc;
 
 /// Maximum number of noted fires of a lost process that are reported one by one for an item. One
@@ -230,22 +233,54 @@ impl Coordinator {
         }
     }
 
-    /// Ends the due fire and reports the items for which no instance has claimed it.
-    pub(super) fn report_unclaimed(&mut self, reason: MissReason, out: &mut Vec<Command>) {
-        let (Some(due), Some(me)) = (self.local.fires.due.take(), &self.me) else { return };
-        let Some(config) = self.view.config() else { return };
+    /// Reports a fire that this instance misses with all its items.
+    pub(super) fn miss_with_all_items(
+        &mut self,
+        fire: FireTime,
+        reason: MissReason,
+        out: &mut Vec<Command>,
+    ) {
+        out.push(Command::Emit(JobEvent::Missed { item: None, fire, reason }));
+        let mine = self.me.iter().flat_map(|me| self.view.accounted_by(me, self.view.items()));
+        let reported = mine.map(|(item, _)| item).collect();
+        self.local.fires.missed = Some(MissedFire { at: fire, reason, reported });
+    }
+
+    /// Ends the present fire and reports the items for which no instance has claimed it.
+    pub(super) fn report_unclaimed(
+        &mut self,
+        now: Now,
+        reason: MissReason,
+        out: &mut Vec<Command>,
+    ) {
+        if let Some(missed) = self.local.fires.missed.take() {
+            self.report_unsettled(now, &missed, out);
+        }
+        let Some(due) = self.local.fires.due.take() else { return };
+        // A claim in flight may still take the fire, so its miss is not certain.
+        if !self.in_flight.contains_key(&Duty::Claim) {
+            let reason = self.with_outage(reason, due.at);
+            let missed = MissedFire { at: due.at, reason, reported: BTreeSet::new() };
+            self.report_unsettled(now, &missed, out);
+        }
+    }
+
+    /// Reports the items of this instance that have not settled a fire, except those reported
+    /// before.
+    fn report_unsettled(&self, now: Now, missed_fire: &MissedFire, out: &mut Vec<Command>) {
+        let MissedFire { at: fire, reason: unclaimed, reported } = missed_fire;
+        let (Some(me), Some(config)) = (&self.me, self.view.config()) else { return };
         // A job that catches up still runs this fire later.
         if !config.monitor_execution || config.catch_up.is_some() {
             return;
         }
-        // A claim in flight may still take the fire, so its miss is not certain.
-        if self.in_flight.contains_key(&Duty::Claim) {
-            return;
-        }
-        let fire = due.at;
-        let unclaimed = self.with_outage(reason, fire);
-        let unsettled = self.view.accounted_by(me, self.view.unsettled_items(fire));
-        for (item, view) in unsettled.filter(|(_, view)| view.ledger.is_some()) {
+        let cx = self.context(now, me);
+        let limits_are_reached = *unclaimed == MissReason::Superseded
+            && cx.startable().is_some()
+            && Limits::of(&cx).are_reached();
+        let unsettled = self.view.accounted_by(me, self.view.unsettled_items(*fire));
+        let unreported = unsettled.filter(|(item, _)| !reported.contains(item));
+        for (item, view) in unreported.filter(|(_, view)| view.ledger.is_some()) {
             // The end of a run here may not have reached the registry.
             let has_ended = self.local.runs.get(item).is_some_and(|run| run.outcome.is_some());
             let still_runs = view.is_busy() && !config.misfire && !has_ended;
@@ -253,12 +288,16 @@ impl Coordinator {
             let is_full = config
                 .queue_limit()
                 .is_some_and(|max| record.is_some_and(|record| record.is_queue_full(max)));
+            let may_begin =
+                || self.view.claimable_by(me, iter::once((item, view))).next().is_some();
+            let is_held_back = limits_are_reached && !view.is_busy() && may_begin();
             let reason = match (still_runs, is_full) {
                 (true, _) => MissReason::StillRunning,
                 (false, true) => MissReason::QueueFull,
-                (false, false) => unclaimed,
+                (false, false) if is_held_back => MissReason::LimitReached,
+                (false, false) => *unclaimed,
             };
-            out.push(missed(item, fire, reason));
+            out.push(missed(item, *fire, reason));
         }
     }
 

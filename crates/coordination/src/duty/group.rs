@@ -56,6 +56,11 @@ impl<'a> GroupShare<'a> {
         self.name.is_some()
     }
 
+    /// Returns true if the limits of the group let no further run begin now.
+    pub(crate) fn is_full(&self) -> bool {
+        self.known.is_some() && self.left == Some(0)
+    }
+
     /// Returns the record of a run that begins, with a permit if the group limits its runs. `None`
     /// if the run waits.
     pub(crate) fn grant(&mut self, begun: Ledger) -> Option<Ledger> {

@@ -27,6 +27,11 @@ impl<'a> Limits<'a> {
         self.permits.are_limited() || self.starts.are_limited() || self.group.exists()
     }
 
+    /// Returns true if a limit lets no further run begin now.
+    pub(crate) fn are_reached(&self) -> bool {
+        self.permits.left() == Some(0) || self.left.is_none() || self.group.is_full()
+    }
+
     /// Returns the record of a run that begins, with its permits. `None` if the run waits.
     ///
     /// The limits of the job come first: a run that they stop does not wait for the group.

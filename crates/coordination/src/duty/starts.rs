@@ -61,6 +61,11 @@ impl Left {
         *left = left.saturating_sub(1);
         may_begin
     }
+
+    /// Returns true if no further run may begin now.
+    pub(crate) fn is_none(&self) -> bool {
+        self.0 == Some(0)
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Fires that this process has seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use reg_center::Version;
 use sharding::ShardingItem;
 
 use crate::gap::Schedules;
-use crate::{FireTime, Gap};
+use crate::{FireTime, Gap, MissReason};
 
 /// Fires of the schedule. They outlast sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,6 +15,9 @@ pub struct Fires {
     /// The present due fire. The next fire replaces it. Written by fire events, and by observations
     /// of the assignment record and of the clock; read by claims, misfires, resharding and `java`.
     pub due: Option<Due>,
+    /// The present fire, if this instance could run none of its items. The next fire replaces it.
+    /// Written by fire events; read by the report of missed fires.
+    pub missed: Option<MissedFire>,
     /// The last scheduled fire that this instance has seen, due or not. Written as `due` is; read
     /// by resharding, the search for gaps and `java`.
     pub(crate) last_seen: Option<FireTime>,
@@ -40,6 +43,17 @@ impl Fires {
     pub(crate) fn reported_gaps(&self, item: ShardingItem) -> &[Gap] {
         self.gaps_reported.get(&item).map_or(&[], Vec::as_slice)
     }
+}
+
+/// A fire that came while this instance was paused or its server was disabled. It is not run later,
+/// also if the reason ends before the next fire.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MissedFire {
+    pub at: FireTime,
+    pub(crate) reason: MissReason,
+    /// The items that this instance had at the fire, and has reported. It reports those that have
+    /// come to it since when the next fire comes: until then another owner may still run them.
+    pub reported: BTreeSet<ShardingItem>,
 }
 
 /// A due fire with its neighbors in the schedule.

@@ -801,6 +801,10 @@ mutants! {
     DisabledFireQueued,
     /// A fire that met a full queue is reported without that reason.
     FullQueueUnnamed,
+    /// A fire for which a limit left no room is reported without that reason.
+    ReachedLimitUnnamed,
+    /// An instance that has missed a fire does not report the items that come to it afterwards.
+    LaterItemsUnreported,
     /// The end of a run keeps its permit of the group.
     GroupPermitKept,
     /// Runs begin although the group has no room.

@@ -3218,6 +3218,24 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::ReachedLimitUnnamed,
+        properties: &["S3"],
+        story: "a fire that waited for a limit is reported without its reason",
+        watcher: ByStory(test_in(
+            "tests/groups.rs",
+            "fire_that_waits_for_a_limit_until_the_next_one_is_missed_with_that_reason",
+        )),
+    },
+    Row {
+        mutant: M::LaterItemsUnreported,
+        properties: &["S3"],
+        story: "an item that never ran comes to an instance that missed the fire; nothing shows it",
+        watcher: ByStory(test_in(
+            "tests/scripts.rs",
+            "items_that_come_after_a_missed_fire_are_reported_at_the_next_one",
+        )),
+    },
+    Row {
         mutant: M::GroupPermitKept,
         properties: &["S23", "L7"],
         story: "each run uses a permit of the group up, until no job of it runs any more",

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::{FireTime, Now};
 
 /// A time without a connection to the registry, by the wall clock of this instance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Outage {
     /// Loss of the connection, in milliseconds since 1970 UTC.
     pub from_ms: i64,
@@ -40,7 +40,7 @@ impl fmt::Display for Outage {
 }
 
 /// Reason why a fire is not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissReason {
     /// The next fire came before this one could be claimed, because the item had no assignment or
@@ -53,6 +53,9 @@ pub enum MissReason {
     /// The item was busy, and as many fires as the job's `overlap` allows were queued behind its
     /// run until the next fire came.
     QueueFull,
+    /// The item waited for a limit of the job or its group on runs or on starts, until the next fire
+    /// came.
+    LimitReached,
     /// The item is disabled.
     ItemDisabled,
     /// The job has fewer items now.
@@ -78,6 +81,7 @@ impl fmt::Display for MissReason {
             }
             Self::StillRunning => "the item was still running",
             Self::QueueFull => "the queue of the item was full",
+            Self::LimitReached => "a limit of the job or its group was reached",
             Self::ItemDisabled => "the item is disabled",
             Self::ItemRetired => "the item is retired",
             Self::ParameterNotCarried => {

@@ -67,16 +67,31 @@ fn is_registered(process: &Process, view: &JobView) -> bool {
     view.is_registered(&me) || process.memory.local.phase != Phase::Active
 }
 
-/// Returns true if the records settle all fires, or instances have reported them as missed.
+/// Returns true if the records settle all fires, or instances have reported them as missed or will
+/// do so at the next fire, which may lie beyond the scope.
 fn is_accounted(world: &World, state: &State, view: &JobView) -> bool {
     let total = view.config().map_or(0, |config| config.sharding_total_count);
     (0..total.min(world.scope.items)).map(ShardingItem::new).all(|item| {
         let index = usize::try_from(item.index()).expect("the scope has few items");
         let missed = state.items[index].missed;
         let Some(ledger) = &view.item(item).ledger else { return world.scope.fires == 0 };
-        let is_settled =
-            |fire: u8| ledger.value.has_settled(fire_time(fire)) || missed & (1 << fire) != 0;
+        let is_settled = |fire: u8| {
+            ledger.value.has_settled(fire_time(fire))
+                || missed & (1 << fire) != 0
+                || will_report(state, view, item, fire)
+        };
         waits_for_operator(view, item) || (0..world.scope.fires).all(is_settled)
+    })
+}
+
+/// Returns true if the owner of the item missed the fire before the item came to it.
+fn will_report(state: &State, view: &JobView, item: ShardingItem, fire: u8) -> bool {
+    let mut up = state.processes.iter().filter(|process| process.status == Status::Up);
+    up.any(|process| {
+        let me = instance(process.index, process.incarnation);
+        let missed = process.memory.local.fires.missed.as_ref();
+        missed.is_some_and(|it| it.at == fire_time(fire) && !it.reported.contains(&item))
+            && view.accounted_by(&me, view.items()).any(|(owned, _)| owned == item)
     })
 }
 

@@ -24,7 +24,22 @@ pub(super) const SITES: &[Site] = &[
         from: r#"                (false, true) => MissReason::QueueFull,
 "#,
         to: r#"                (false, true) if !mutant::is(Mutant::FullQueueUnnamed) => MissReason::QueueFull,
-                (false, true) => unclaimed,
+                (false, true) => *unclaimed,
+"#,
+    },
+    Site {
+        from: r#"                (false, false) if is_held_back => MissReason::LimitReached,
+"#,
+        to: r#"                (false, false) if is_held_back && !mutant::is(Mutant::ReachedLimitUnnamed) => {
+                    MissReason::LimitReached
+                }
+"#,
+    },
+    Site {
+        from: r#"        if let Some(missed) = self.local.fires.missed.take() {
+"#,
+        to: r#"        let later = self.local.fires.missed.take();
+        if let Some(missed) = later.filter(|_| !mutant::is(Mutant::LaterItemsUnreported)) {
 "#,
     },
     Site {

@@ -121,6 +121,7 @@ pub(super) const PARTS: &Patterns = &[
     ("the registry could not be reached {}", "{0*} 无法访问注册中心"),
     ("the item was still running", "该分片仍在运行"),
     ("the queue of the item was full", "该分片的队列已满"),
+    ("a limit of the job or its group was reached", "已达到作业或其组的上限"),
     ("the item is disabled", "该分片已禁用"),
     ("the item is retired", "该分片已停用"),
     (
@@ -284,6 +285,7 @@ mod tests {
             missed(None, MissReason::Paused),
             missed(None, MissReason::StillRunning),
             missed(None, MissReason::QueueFull),
+            missed(None, MissReason::LimitReached),
             missed(None, MissReason::ItemDisabled),
             missed(None, MissReason::ItemRetired),
             missed(None, MissReason::ServerDisabled),
