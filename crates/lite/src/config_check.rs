@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{FireTime, InvalidConfig, JobConfig, ScheduleLookup};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use sharding::StrategyRegistry;
 use trigger::{
     CronCaveat, InvalidScheduleText, Jitter, JitterError, JobSchedule, Schedule, ScheduleTexts,
@@ -16,8 +16,7 @@ pub(crate) type SharedSchedule = Arc<dyn Schedule>;
 
 /// Checks a configuration against the strategies, the default zone and the time of this process.
 ///
-/// A schedule that has ended passes while its last fire can be caught up with:
-/// [`check_new_schedule`] rejects it if it is not stored yet.
+/// A schedule that has ended passes: [`check_new_schedule`] rejects it if it is not stored yet.
 pub(crate) fn check(
     config: &JobConfig,
     strategies: &StrategyRegistry,
@@ -27,15 +26,11 @@ pub(crate) fn check(
     config.check()?;
     check_stored(config, strategies, default_zone)?;
     let timing = timing_of(config, default_zone)?;
-    if let Some(caveat) = timing.as_ref().and_then(|timing| timing.caveat(now)) {
-        return Err(caveat);
-    }
-    let window = config.catch_up.map_or(0, |policy| i64::from(policy.window_seconds));
-    let window = SignedDuration::from_secs(window);
-    check_fires_after(config, timing.as_ref(), now.saturating_sub(window).unwrap_or(Timestamp::MIN))
+    timing.as_ref().and_then(|timing| timing.caveat(now)).map_or(Ok(()), Err)
 }
 
 /// Checks that a configuration to be stored has fires, unless the stored one has the same schedule.
+/// A program can join a job whose schedule has ended: its date may pass between two starts.
 pub(crate) fn check_new_schedule(
     config: &JobConfig,
     stored: Option<&JobConfig>,
@@ -45,16 +40,8 @@ pub(crate) fn check_new_schedule(
     if stored.is_some_and(|stored| stored.has_schedule_of(config)) {
         return Ok(());
     }
-    check_fires_after(config, timing_of(config, default_zone)?.as_ref(), now)
-}
-
-fn check_fires_after(
-    config: &JobConfig,
-    timing: Option<&Timing>,
-    after: Timestamp,
-) -> Result<(), InvalidConfig> {
-    let Some(timing) = timing else { return Ok(()) };
-    texts_of(config).check_fires_after(&*timing.schedule, after).map_err(invalid_text)
+    let Some(timing) = timing_of(config, default_zone)? else { return Ok(()) };
+    texts_of(config).check_fires_after(&*timing.schedule, now).map_err(invalid_text)
 }
 
 /// Checks that this process can use a configuration that is stored in the registry.

@@ -178,14 +178,21 @@ async fn a_single_time_that_no_instance_met_is_caught_up_with_once() {
     assert_eq!(seen, [(600, "NORMAL"); 2]);
 
     let member = cluster.member(1);
-    let error = member.scheduler.schedule(config, runs.job()).await.unwrap_err();
-    let text = error.to_string();
-    assert!(text.contains("these never do"), "beyond the window: {text}");
+    let joins_beyond_the_window = member.scheduler.schedule(config, runs.job()).await.unwrap();
+    within("joining", joins_beyond_the_window.joined()).await.unwrap();
+    cluster.pass(Duration::from_secs(60)).await;
+    assert_eq!(runs.all().len(), 2);
+    within("leaving", joins_beyond_the_window.shutdown(Duration::from_secs(1))).await.unwrap();
+
     let config = JobBuilder::new("other", 1).cron("@at 2024-02-29T13:00:00Z");
     let config = config.catch_up(Duration::from_secs(86_400), 1).build().unwrap();
     let error = member.scheduler.schedule(config, runs.job()).await.unwrap_err();
     let text = error.to_string();
     assert!(text.contains("these never do"), "a new job has no fire to catch up with: {text}");
+    let changed = at("2024-02-29T12:20:00Z").with(|it| it.overwrite = true);
+    let error = member.scheduler.schedule(changed, runs.job()).await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("these never do"), "a change to an ended schedule: {text}");
 }
 
 #[tokio::test(start_paused = true)]
