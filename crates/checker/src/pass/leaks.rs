@@ -60,7 +60,8 @@ fn over(
     Some(Spot { record, mt: facts.records[record].mt, zxid: None })
 }
 
-/// Judges that no session holds more feeds at the end than the maximum before the first fault.
+/// Judges that no session holds more feeds in all records after the faults than the maximum before
+/// the first fault. One record can have the feed of a reconciliation that is in progress.
 fn feeds(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
     let first = facts.faults.iter().map(|fault| fault.from).min().unwrap_or(healed);
     let held = facts.records.iter().enumerate().filter_map(|(place, record)| match record.fact {
@@ -72,10 +73,14 @@ fn feeds(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
     let held: Vec<_> = held.collect();
     let before = held.iter().filter(|(spot, ..)| spot.mt <= first).map(|(.., feeds)| *feeds).max();
     let Some(most) = before else { return };
-    let after = held.iter().filter(|(spot, ..)| spot.mt > healed);
-    let last: BTreeMap<i64, (Spot, u64)> =
-        after.map(|(spot, sid, feeds)| (*sid, (*spot, *feeds))).collect();
-    for (sid, (spot, feeds)) in last {
+    let mut fewest: BTreeMap<i64, (u64, Spot)> = BTreeMap::new();
+    for (spot, sid, feeds) in held.iter().filter(|(spot, ..)| spot.mt > healed) {
+        let known = fewest.entry(*sid).or_insert((*feeds, *spot));
+        if *feeds <= known.0 {
+            *known = (*feeds, *spot);
+        }
+    }
+    for (sid, (feeds, spot)) in fewest {
         findings.expect(feeds <= most, L7, ("", None), &[spot], || {
             format!("session {sid} holds {feeds} feeds; valid is at most {most}, the maximum before the first fault")
         });

@@ -15,7 +15,7 @@ use super::registry::{SimRegistry, Weather};
 use super::resource::FencedResource;
 use super::work::WorkJob;
 use super::world::{Streams, WorldClock};
-use crate::cluster::{ClusterError, InstOpts, LinkMode};
+use crate::cluster::{Cluster as _, ClusterError, InstOpts, LinkMode};
 
 /// Options of a simulated cluster.
 #[derive(Clone, Debug)]
@@ -183,6 +183,14 @@ impl ScenarioCluster {
     #[must_use]
     pub fn lives(&self, name: &str) -> bool {
         self.processes.get(name).is_some_and(Process::lives)
+    }
+
+    /// Lets time pass without faults, and records the feeds in the middle of it. Another record
+    /// follows at the end. One of them can have the feed of a reconciliation that is in progress.
+    pub async fn elapse_in_calm(&mut self, time: Duration) {
+        self.elapse(time / 2).await;
+        self.record_feeds();
+        self.elapse(time - time / 2).await;
     }
 
     /// Records how many feeds each session has at the registry.

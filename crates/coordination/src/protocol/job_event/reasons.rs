@@ -53,8 +53,7 @@ pub enum MissReason {
     /// The item was busy, and as many fires as the job's `overlap` allows were queued behind its
     /// run until the next fire came.
     QueueFull,
-    /// The item waited for a limit of the job or its group on runs or on starts, until the next fire
-    /// came.
+    /// The item waited for a limit of the job or its group until the next fire came.
     LimitReached,
     /// The item is disabled.
     ItemDisabled,

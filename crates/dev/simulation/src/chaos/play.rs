@@ -38,7 +38,7 @@ pub(super) async fn play(plan: &ChaosPlan) -> Result<Vec<Record>, ClusterError> 
     let mut director = Director::new(&mut cluster, config, &nodes, &spawn, &plan.faults);
     director.chaos(plan.chaos_ms).await;
     director.restore_order().await;
-    cluster.elapse(Duration::from_millis(plan.calm_ms)).await;
+    cluster.elapse_in_calm(Duration::from_millis(plan.calm_ms)).await;
     Box::new(cluster).finish().await
 }
 

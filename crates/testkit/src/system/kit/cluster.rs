@@ -259,7 +259,7 @@ impl SimCluster {
     pub async fn judge(mut self) -> Report {
         self.cluster.heal_all();
         self.cluster.record_healed();
-        self.cluster.elapse(ScenarioCluster::PERIOD * CALM_PERIODS).await;
+        self.cluster.elapse_in_calm(ScenarioCluster::PERIOD * CALM_PERIODS).await;
         check(&History::from_records(self.cluster.finish_now()), &Options::default())
     }
 }
