@@ -26,7 +26,10 @@ pub(crate) fn check(
     config.check()?;
     check_stored(config, strategies, default_zone)?;
     let timing = timing_of(config, default_zone)?;
-    timing.as_ref().and_then(|timing| timing.caveat(now)).map_or(Ok(()), Err)
+    match timing.as_ref().and_then(|timing| timing.caveat(now)) {
+        Some(caveat) => Err(caveat),
+        None => Ok(()),
+    }
 }
 
 /// Checks that a configuration to be stored has fires, unless the stored one has the same schedule.
