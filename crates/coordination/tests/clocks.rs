@@ -61,6 +61,30 @@ fn fire_by_wrong_clock_is_missed_and_clock_reported_once() {
     }
 }
 
+/// The fire has not come yet, although a wrong clock showed it to a paused instance: the true one
+/// still runs.
+#[test]
+fn future_fire_of_a_paused_instance_is_not_reported_for_items_that_come_to_it() {
+    let mut cluster = Cluster::settled(2, &job_of(2));
+    cluster.write("servers/10.0.0.1", "PAUSED");
+    cluster.run_for(A_WHILE);
+    cluster.set_clock_ahead(FIRST, YEAR_MS);
+    let future = cluster.fire_by_own_clock(FIRST);
+    cluster.show_registry_time(FIRST);
+    cluster.run_for(A_WHILE);
+    cluster.set_clock_ahead(FIRST, 0);
+    cluster.crash(SECOND);
+    cluster.run_for(A_WHILE);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    let missed = |event: &JobEvent| match event {
+        JobEvent::Missed { item, fire, reason } => (*fire == future).then_some((*item, *reason)),
+        _ => None,
+    };
+    let reported: Vec<_> = cluster.events(FIRST).iter().filter_map(missed).collect();
+    assert_eq!(reported, [(None, MissReason::Paused)], "{}", cluster.trace());
+}
+
 #[test]
 fn max_time_diff_applies_only_if_registry_time_is_known() {
     let rows = [

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::script::{Cluster, job_of};
 use coordination::{
-    Duty, GroupLimits, GroupName, JobConfig, JobEvent, MissReason, StartRate, encode_group_limits,
+    CatchUp, Duty, GroupLimits, GroupName, JobConfig, JobEvent, MissReason, StartRate,
+    encode_group_limits,
 };
 use sharding::ShardingItem;
 
@@ -86,6 +87,14 @@ fn fire_that_waits_for_a_limit_until_the_next_one_is_missed_with_that_reason() {
     let of_job = |change: fn(&mut JobConfig)| Cluster::settled(1, &job_of(2).with(change));
     let clusters = [
         ("runs of the job", of_job(|it| it.cluster_concurrency = Some(1))),
+        // A first run catches up with nothing.
+        (
+            "runs of the job, with catch-up",
+            of_job(|it| {
+                it.cluster_concurrency = Some(1);
+                it.catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
+            }),
+        ),
         ("starts of the job", of_job(|it| it.start_rate = StartRate::parse("1 in 1m"))),
         ("runs of the group", limited(1, 2, &runs(1))),
         ("starts of the group", limited(1, 2, &rate("1 in 1m"))),

@@ -360,6 +360,22 @@ fn limit_of_the_job_counts_runs_in_all_slots() {
 }
 
 #[test]
+fn fire_whose_slot_waits_for_a_permit_until_the_next_fire_is_missed_for_the_limit() {
+    let config = parallel(1, 2).with(|it| it.cluster_concurrency = Some(1));
+    let mut cluster = Cluster::settled(1, &config);
+    next_fire(&mut cluster);
+    let waiting = next_fire(&mut cluster);
+    assert_eq!(cluster.runs().count(), 1, "{}", cluster.trace());
+    next_fire(&mut cluster);
+    let missed = |event: &JobEvent| match event {
+        JobEvent::Missed { fire, reason, .. } => Some((*fire, *reason)),
+        _ => None,
+    };
+    let reported: Vec<_> = cluster.events(0).iter().filter_map(missed).collect();
+    assert_eq!(reported, [(waiting, MissReason::LimitReached)], "{}", cluster.trace());
+}
+
+#[test]
 fn fewer_items_retire_an_item_once_its_slots_are_idle() {
     let mut cluster = Cluster::settled(1, &parallel(2, 2));
     next_fire(&mut cluster);

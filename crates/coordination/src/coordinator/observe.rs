@@ -117,6 +117,8 @@ impl Coordinator {
         let in_future = self.local.fires.last_seen.filter(|fire| fire.0 > horizon);
         let Some(fire) = in_future else { return };
         self.local.fires.last_seen = None;
+        // The true fire at this time may still run.
+        self.local.fires.missed_by_all.take_if(|missed| missed.at == fire);
         if self.local.fires.due.take_if(|due| due.at == fire).is_some() {
             self.miss_by_clock(fire, out);
         }

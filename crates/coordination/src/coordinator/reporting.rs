@@ -3,7 +3,7 @@
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
-use crate::duty::limits::Limits;
+use crate::duty::claim::held_back;
 use crate::gap::MAX_GAPS;
 use crate::local::fires::MissedFire;
 use crate::{
@@ -11,8 +11,8 @@ use crate::{
     LedgerState, ManualRequest, MissReason, Now, Outcome, Run, RunSource, Slot,
 };
 use reg_center::Version;
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::iter;
 use std::sync::Arc;
 
 /// Maximum number of noted fires of a lost process that are reported one by one for an item. One
@@ -243,7 +243,7 @@ impl Coordinator {
         out.push(Command::Emit(JobEvent::Missed { item: None, fire, reason }));
         let mine = self.me.iter().flat_map(|me| self.view.accounted_by(me, self.view.items()));
         let reported = mine.map(|(item, _)| item).collect();
-        self.local.fires.missed = Some(MissedFire { at: fire, reason, reported });
+        self.local.fires.missed_by_all = Some(MissedFire { at: fire, reason, reported });
     }
 
     /// Ends the present fire and reports the items for which no instance has claimed it.
@@ -253,7 +253,7 @@ impl Coordinator {
         reason: MissReason,
         out: &mut Vec<Command>,
     ) {
-        if let Some(missed) = self.local.fires.missed.take() {
+        if let Some(missed) = self.local.fires.missed_by_all.take() {
             self.report_unsettled(now, &missed, out);
         }
         let Some(due) = self.local.fires.due.take() else { return };
@@ -266,36 +266,33 @@ impl Coordinator {
     }
 
     /// Reports the items of this instance that have not settled a fire, except those reported
-    /// before.
+    /// before. The reason of the fire holds for each item that has no reason of its own.
     fn report_unsettled(&self, now: Now, missed_fire: &MissedFire, out: &mut Vec<Command>) {
-        let MissedFire { at: fire, reason: unclaimed, reported } = missed_fire;
+        let MissedFire { at: fire, reason: reason_of_fire, reported } = missed_fire;
         let (Some(me), Some(config)) = (&self.me, self.view.config()) else { return };
-        // A job that catches up still runs this fire later.
-        if !config.monitor_execution || config.catch_up.is_some() {
+        if !config.monitor_execution {
             return;
         }
         let cx = self.context(now, me);
-        let limits_are_reached = *unclaimed == MissReason::Superseded
-            && cx.startable().is_some()
-            && Limits::of(&cx).are_reached();
+        let held_back = LazyCell::new(|| held_back(&cx, *fire));
         let unsettled = self.view.accounted_by(me, self.view.unsettled_items(*fire));
-        let unreported = unsettled.filter(|(item, _)| !reported.contains(item));
-        for (item, view) in unreported.filter(|(_, view)| view.ledger.is_some()) {
+        for (item, view) in unsettled.filter(|(item, _)| !reported.contains(item)) {
+            let Some(record) = view.ledger.as_ref().map(|ledger| &ledger.value) else { continue };
+            // A job that catches up finds this fire by the item's last fire, and runs it later.
+            if config.catch_up.is_some() && record.last_fire.is_some() {
+                continue;
+            }
             // The end of a run here may not have reached the registry.
             let has_ended = self.local.runs.get(item).is_some_and(|run| run.outcome.is_some());
             let still_runs = view.is_busy() && !config.misfire && !has_ended;
-            let record = view.ledger.as_ref().map(|ledger| &ledger.value);
-            let is_full = config
-                .queue_limit()
-                .is_some_and(|max| record.is_some_and(|record| record.is_queue_full(max)));
-            let may_begin =
-                || self.view.claimable_by(me, iter::once((item, view))).next().is_some();
-            let is_held_back = limits_are_reached && !view.is_busy() && may_begin();
+            let is_full = config.queue_limit().is_some_and(|max| record.is_queue_full(max));
+            let is_held_back =
+                *reason_of_fire == MissReason::Superseded && held_back.contains(&item);
             let reason = match (still_runs, is_full) {
                 (true, _) => MissReason::StillRunning,
                 (false, true) => MissReason::QueueFull,
                 (false, false) if is_held_back => MissReason::LimitReached,
-                (false, false) => *unclaimed,
+                (false, false) => *reason_of_fire,
             };
             out.push(missed(item, *fire, reason));
         }

@@ -2,12 +2,15 @@
 
 use super::misfire::is_queued;
 use super::{Context, parameter_bytes};
+use crate::duty::limits::Limits;
 use crate::duty::own_item::OwnItem;
 use crate::duty::own_item::change_items;
 use crate::local::fires::Due;
 use crate::plan::Plan;
 use crate::view::item::Attention;
 use crate::{Duty, FireTime, JobConfig, Ledger};
+use sharding::ShardingItem;
+use std::collections::BTreeSet;
 
 /// Claims due and free items: for the scheduled fire first, then for manual requests.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
@@ -44,6 +47,16 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     };
     let items = cx.in_free_slots(config, cx.claimable_for(due.at));
     claim(cx, &format!("fire {} is due", due.at.0), items, next)
+}
+
+/// Returns the items that only a limit keeps from a claim for this fire now.
+pub(crate) fn held_back(cx: &Context<'_>, fire: FireTime) -> BTreeSet<ShardingItem> {
+    let Some(config) = cx.startable().filter(|_| Limits::of(cx).are_reached()) else {
+        return BTreeSet::new();
+    };
+    let free = cx.in_free_slots(config, cx.claimable_for(fire));
+    let may_begin = free.filter(|own| own.is_free(cx.local) && !own.view.is_disabled());
+    may_begin.map(|own| own.item).collect()
 }
 
 /// Gives items a further slot for the due fire or for noted fires if none of their slots is free,

@@ -15,9 +15,9 @@ pub struct Fires {
     /// The present due fire. The next fire replaces it. Written by fire events, and by observations
     /// of the assignment record and of the clock; read by claims, misfires, resharding and `java`.
     pub due: Option<Due>,
-    /// The present fire, if this instance could run none of its items. The next fire replaces it.
-    /// Written by fire events; read by the report of missed fires.
-    pub missed: Option<MissedFire>,
+    /// The present fire, if this instance runs no item for it. The next fire replaces it. Written
+    /// by fire events and by observations of the clock; read by the report of missed fires.
+    pub missed_by_all: Option<MissedFire>,
     /// The last scheduled fire that this instance has seen, due or not. Written as `due` is; read
     /// by resharding, the search for gaps and `java`.
     pub(crate) last_seen: Option<FireTime>,
@@ -45,14 +45,14 @@ impl Fires {
     }
 }
 
-/// A fire that came while this instance was paused or its server was disabled. It is not run later,
-/// also if the reason ends before the next fire.
+/// A fire that came while this instance was paused or left, or its server was disabled. This
+/// instance does not run it later, even if the reason ends before the next fire.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MissedFire {
     pub at: FireTime,
     pub(crate) reason: MissReason,
-    /// The items that this instance had at the fire, and has reported. It reports those that have
-    /// come to it since when the next fire comes: until then another owner may still run them.
+    /// The items that this instance had at the fire: it reported them at once. An item that comes
+    /// to it later is reported at the next fire, because another owner may still run it until then.
     pub reported: BTreeSet<ShardingItem>,
 }
 

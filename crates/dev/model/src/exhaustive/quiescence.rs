@@ -89,7 +89,7 @@ fn will_report(state: &State, view: &JobView, item: ShardingItem, fire: u8) -> b
     let mut up = state.processes.iter().filter(|process| process.status == Status::Up);
     up.any(|process| {
         let me = instance(process.index, process.incarnation);
-        let missed = process.memory.local.fires.missed.as_ref();
+        let missed = process.memory.local.fires.missed_by_all.as_ref();
         missed.is_some_and(|it| it.at == fire_time(fire) && !it.reported.contains(&item))
             && view.accounted_by(&me, view.items()).any(|(owned, _)| owned == item)
     })

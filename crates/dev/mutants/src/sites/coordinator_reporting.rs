@@ -24,7 +24,7 @@ pub(super) const SITES: &[Site] = &[
         from: r#"                (false, true) => MissReason::QueueFull,
 "#,
         to: r#"                (false, true) if !mutant::is(Mutant::FullQueueUnnamed) => MissReason::QueueFull,
-                (false, true) => *unclaimed,
+                (false, true) => *reason_of_fire,
 "#,
     },
     Site {
@@ -36,10 +36,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if let Some(missed) = self.local.fires.missed.take() {
+        from: r#"        if let Some(missed) = self.local.fires.missed_by_all.take() {
 "#,
-        to: r#"        let later = self.local.fires.missed.take();
-        if let Some(missed) = later.filter(|_| !mutant::is(Mutant::LaterItemsUnreported)) {
+        to: r#"        let missed = self.local.fires.missed_by_all.take();
+        if let Some(missed) = missed.filter(|_| !mutant::is(Mutant::LaterItemsUnreported)) {
 "#,
     },
     Site {
