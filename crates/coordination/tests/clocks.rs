@@ -77,12 +77,9 @@ fn future_fire_of_a_paused_instance_is_not_reported_for_items_that_come_to_it() 
     cluster.run_for(A_WHILE);
     cluster.fire();
     cluster.run_for(A_WHILE);
-    let missed = |event: &JobEvent| match event {
-        JobEvent::Missed { item, fire, reason } => (*fire == future).then_some((*item, *reason)),
-        _ => None,
-    };
-    let reported: Vec<_> = cluster.events(FIRST).iter().filter_map(missed).collect();
-    assert_eq!(reported, [(None, MissReason::Paused)], "{}", cluster.trace());
+    let mut misses = cluster.misses(FIRST);
+    misses.retain(|(_, fire, _)| *fire == future);
+    assert_eq!(misses, [(None, future, MissReason::Paused)], "{}", cluster.trace());
 }
 
 #[test]

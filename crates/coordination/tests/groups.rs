@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crate::script::{Cluster, job_of};
 use coordination::{
-    CatchUp, Duty, GroupLimits, GroupName, JobConfig, JobEvent, MissReason, StartRate,
-    encode_group_limits,
+    CatchUp, Duty, GroupLimits, GroupName, JobConfig, MissReason, StartRate, encode_group_limits,
 };
 use sharding::ShardingItem;
 
@@ -105,11 +104,9 @@ fn fire_that_waits_for_a_limit_until_the_next_one_is_missed_with_that_reason() {
         assert_eq!(n_runs(&cluster), 1, "{limit}\n{}", cluster.trace());
         cluster.fire();
         cluster.run_for(A_WHILE);
-        let missed = |event: &JobEvent| match event {
-            JobEvent::Missed { fire: of, reason, .. } => (*of == fire).then_some(*reason),
-            _ => None,
-        };
-        let reasons: Vec<_> = cluster.events(FIRST).iter().filter_map(missed).collect();
+        let mut misses = cluster.misses(FIRST);
+        misses.retain(|(_, of, _)| *of == fire);
+        let reasons: Vec<_> = misses.into_iter().map(|(.., reason)| reason).collect();
         assert_eq!(reasons, [MissReason::LimitReached], "{limit}\n{}", cluster.trace());
     }
 }

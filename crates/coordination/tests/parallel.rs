@@ -367,12 +367,8 @@ fn fire_whose_slot_waits_for_a_permit_until_the_next_fire_is_missed_for_the_limi
     let waiting = next_fire(&mut cluster);
     assert_eq!(cluster.runs().count(), 1, "{}", cluster.trace());
     next_fire(&mut cluster);
-    let missed = |event: &JobEvent| match event {
-        JobEvent::Missed { fire, reason, .. } => Some((*fire, *reason)),
-        _ => None,
-    };
-    let reported: Vec<_> = cluster.events(0).iter().filter_map(missed).collect();
-    assert_eq!(reported, [(waiting, MissReason::LimitReached)], "{}", cluster.trace());
+    let expected = [(Some(ITEM.index()), waiting, MissReason::LimitReached)];
+    assert_eq!(cluster.misses(0), expected, "{}", cluster.trace());
 }
 
 #[test]

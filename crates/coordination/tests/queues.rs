@@ -83,11 +83,9 @@ fn fire_that_meets_a_full_queue_is_skipped_with_that_reason() {
     let Met { mut cluster, holder, item, fires } = met(1, 3);
     assert_eq!(record(&cluster, item).queued, [fires[1]], "{}", cluster.trace());
     let missed = |cluster: &Cluster| -> Vec<FireTime> {
-        let reasons = cluster.events(holder).iter().filter_map(|event| {
-            let JobEvent::Missed { fire, reason, .. } = event else { return None };
-            (*reason == MissReason::QueueFull).then_some(*fire)
-        });
-        reasons.collect()
+        let full = cluster.misses(holder).into_iter();
+        let full = full.filter(|(.., reason)| *reason == MissReason::QueueFull);
+        full.map(|(_, fire, _)| fire).collect()
     };
     assert_eq!(missed(&cluster), [fires[2]], "the last one is still due");
     end_runs(&mut cluster);

@@ -341,13 +341,8 @@ fn items_that_come_after_a_missed_fire_are_reported_at_the_next_one() {
         let mut cluster = Cluster::settled(2, &job_of(2));
         cluster.write("servers/10.0.0.1", state);
         cluster.run_for(A_WHILE);
-        let view = cluster.registry_view();
-        let me = cluster.id_of(FIRST).clone();
-        let had = [0, 1].into_iter().filter(|item| {
-            let owner = view.item(ShardingItem::new(*item)).owner.as_ref();
-            owner.is_some_and(|owner| owner.value == me)
-        });
-        let had_at_fire: Vec<u32> = had.collect();
+        let is_own = |item: &u32| cluster.owner(*item) == Some(cluster.id_of(FIRST));
+        let had_at_fire: Vec<u32> = [0, 1].into_iter().filter(is_own).collect();
         assert_eq!(had_at_fire.len(), usize::from(state == "PAUSED"), "{state}");
         let fire = cluster.fire();
         let _lost = cluster.hold_all_commits();
@@ -357,17 +352,12 @@ fn items_that_come_after_a_missed_fire_are_reported_at_the_next_one() {
         cluster.run_for(A_WHILE);
         let next = cluster.fire();
         cluster.run_for(A_WHILE);
-        let missed = |event: &JobEvent| match event {
-            JobEvent::Missed { item, fire: of, reason: given } if *of == fire => {
-                assert_eq!(*given, reason, "{state}\n{}", cluster.trace());
-                Some(item.map(|item| item.index()))
-            }
-            _ => None,
-        };
-        let events: Vec<_> = cluster.events(FIRST).iter().filter_map(missed).collect();
-        assert_eq!(events[0], None, "{state}: all items at the fire\n{}", cluster.trace());
+        let mut misses = cluster.misses(FIRST);
+        misses.retain(|(_, of, _)| *of == fire);
+        assert!(misses.iter().all(|(.., given)| *given == reason), "{state}\n{}", cluster.trace());
+        assert_eq!(misses[0].0, None, "{state}: all items at the fire\n{}", cluster.trace());
         let mut reported = had_at_fire;
-        reported.extend(events[1..].iter().map(|item| item.expect("one by one")));
+        reported.extend(misses[1..].iter().map(|(item, ..)| item.expect("one by one")));
         reported.sort_unstable();
         assert_eq!(reported, [0, 1], "{state}: items reported\n{}", cluster.trace());
         assert!(cluster.items_run_for(fire).is_empty(), "{state}\n{}", cluster.trace());

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use coordination::{
     CancelItem, CancelRequest, Command, Coordinator, Dialect, Duty, Event, FencingToken, FireTime,
-    Identity, JobConfig, JobEvent, JobName, JobView, Layout, Ledger, Now, OnceStage, OperatorStep,
-    Outcome, Reply, ServerIp, Slot, StartItem, Ticket, encode_config, instance_id,
+    Identity, JobConfig, JobEvent, JobName, JobView, Layout, Ledger, MissReason, Now, OnceStage,
+    OperatorStep, Outcome, Reply, ServerIp, Slot, StartItem, Ticket, encode_config, instance_id,
 };
 use reg_center::model::Model;
 use reg_center::{Change, Lifetime, NodePath, Scope, SessionId, Txn, TxnOutcome};
@@ -954,6 +954,18 @@ impl Cluster {
     /// Returns the owner of an item.
     pub(crate) fn owner(&self, item: u32) -> Option<&InstanceId> {
         self.registry_view().item(ShardingItem::new(item)).owner.as_ref().map(|owner| &owner.value)
+    }
+
+    /// Returns the misses that an instance has reported: the item, or `None` for all of them, the
+    /// fire and the reason.
+    pub(crate) fn misses(&self, instance: usize) -> Vec<(Option<u32>, FireTime, MissReason)> {
+        let missed = |event: &JobEvent| match event {
+            JobEvent::Missed { item, fire, reason } => {
+                Some((item.map(|item| item.index()), *fire, *reason))
+            }
+            _ => None,
+        };
+        self.events(instance).iter().filter_map(missed).collect()
     }
 
     /// Returns the id of an instance.

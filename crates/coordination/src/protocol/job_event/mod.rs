@@ -162,7 +162,7 @@ pub enum JobEvent {
     },
     /// A fire is not run.
     Missed {
-        /// The item. `None` for all items of this instance.
+        /// The item. `None` for all items that this instance has at the fire.
         item: Option<ShardingItem>,
         /// Scheduled fire time, or the time of the request.
         fire: FireTime,
