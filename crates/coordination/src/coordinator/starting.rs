@@ -41,7 +41,7 @@ impl Coordinator {
         let dirty_items = std::mem::take(&mut self.dirty_items);
         let held: Vec<_> = dirty_items
             .into_iter()
-            .filter_map(|item| Some((item, &self.view.item(item).ledger.as_ref()?.value)))
+            .filter_map(|item| Some((item, self.view.item(item).record()?)))
             .filter(|(item, ledger)| self.needs_action(*item, ledger, &me))
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
@@ -66,7 +66,7 @@ impl Coordinator {
         let mut others =
             self.view.restless_slots().filter(|(item, _)| !self.dirty_items.contains(item));
         let waits = |(item, shown): (_, &ItemView)| {
-            let ledger = shown.ledger.as_ref().map(|ledger| &ledger.value);
+            let ledger = shown.record();
             ledger.is_some_and(|ledger| self.needs_action(item, ledger, me))
         };
         !others.any(waits)
@@ -157,7 +157,7 @@ impl Coordinator {
             let Some(token) = run.token.filter(|_| run.outcome.is_none() && !run.cancelling) else {
                 continue;
             };
-            let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
+            let ledger = self.view.item(item).record();
             let held = ledger.filter(|ledger| ledger.is_held(&run.holder, token));
             let wanted = held.filter(|ledger| ledger.cancels().is_some());
             let Some(request) = wanted.and_then(|ledger| ledger.cancel.clone()) else { continue };
@@ -175,7 +175,7 @@ impl Coordinator {
         for item in ended {
             let Some(run) = self.local.runs.get(item) else { continue };
             let (Some(outcome), Some(token)) = (run.outcome, run.token) else { continue };
-            let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
+            let ledger = self.view.item(item).record();
             let caught_up = ledger.is_some_and(|ledger| ledger.token >= token);
             let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, token));
             // Marks that are left need another release, so the run is still needed.

@@ -40,7 +40,7 @@ fn end(cx: &Context<'_>) -> Option<Plan> {
         Some(ended) => {
             let items = (0..config.sharding_total_count).map(ShardingItem::new);
             let fires = items.map(|item| {
-                let ledger = &cx.view.item(item).ledger.as_ref()?.value;
+                let ledger = cx.view.item(item).record()?;
                 ledger.last_fire.filter(|_| ledger.has_ended_after(ended.at))
             });
             // After a change of the delay the last fires of the items can differ.
@@ -116,7 +116,7 @@ fn due(
 fn reached(cx: &Context<'_>, config: &JobConfig, stage: OnceStage) -> Option<FireTime> {
     let items = (0..config.sharding_total_count).map(ShardingItem::new);
     let progress = items.map(|item| {
-        let ledger = &cx.view.item(item).ledger.as_ref()?.value;
+        let ledger = cx.view.item(item).record()?;
         match stage {
             OnceStage::Started => ledger.last_fire,
             // A run in a further slot is for an earlier fire, so that it is unknown up to which

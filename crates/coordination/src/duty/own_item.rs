@@ -178,7 +178,7 @@ impl<'a> OwnItem<'a> {
     fn in_free_slot(self, cx: &Context<'a>, config: &JobConfig) -> Option<Self> {
         match self.next_slot(cx, config) {
             NextSlot::Known(slot, shown) if slot.number > 0 => {
-                let ledger = Cow::Owned(self.ledger.with_run_of(&shown.ledger.as_ref()?.value));
+                let ledger = Cow::Owned(self.ledger.with_run_of(shown.record()?));
                 Some(Self { ledger, further_slot: Some((slot.key(), shown)), ..self })
             }
             NextSlot::Known(..) => Some(self),
@@ -200,7 +200,7 @@ impl<'a> OwnItem<'a> {
         let further = (1..config.slots().max(known + 1)).map(|number| {
             let slot = Slot { number, ..first };
             let shown = cx.view.item(slot.key());
-            let ledger = shown.ledger.as_ref().map(|ledger| &ledger.value);
+            let ledger = shown.record();
             (slot, shown, state_of(cx, slot, shown, ledger))
         });
         let of_first = state_of(cx, first, self.view, Some(&*self.ledger));

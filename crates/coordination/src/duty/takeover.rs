@@ -222,8 +222,7 @@ fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
     let able = |id: &&InstanceId| cx.view.is_available(id) && !paused(id);
     let mut loads: BTreeMap<_, _> =
         cx.view.instances().filter(able).map(|id| (id, Load::Idle)).collect();
-    let runs =
-        cx.view.restless_slots().filter_map(|(_, view)| view.ledger.as_ref()?.value.running());
+    let runs = cx.view.restless_slots().filter_map(|(_, view)| view.record()?.running());
     for run in runs {
         if let Some(load) = loads.get_mut(&run.holder) {
             *load = (*load).max(Load::of(run.source));

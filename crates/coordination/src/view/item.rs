@@ -50,6 +50,11 @@ impl ItemView {
         self.owner.is_some() || self.ledger.as_ref().is_some_and(|ledger| !retired(&ledger.value))
     }
 
+    /// Returns the record without its version.
+    pub(crate) fn record(&self) -> Option<&Ledger> {
+        self.ledger.as_ref().map(|ledger| &ledger.value)
+    }
+
     pub(crate) fn owner_id(&self) -> Option<&InstanceId> {
         self.owner.as_ref().map(|owner| &owner.value)
     }
@@ -82,12 +87,12 @@ impl ItemView {
     }
 
     pub(super) fn settled_until(&self) -> Option<FireTime> {
-        self.ledger.as_ref()?.value.settled_until()
+        self.record()?.settled_until()
     }
 
     /// Returns true if the item needs this attention. Such an item is not at rest.
     pub(super) fn has(&self, reason: Attention) -> bool {
-        let ledger = self.ledger.as_ref().map(|ledger| &ledger.value);
+        let ledger = self.record();
         match reason {
             Attention::Unowned => self.owner.is_none(),
             Attention::Unrecorded => ledger.is_none() && !self.unreadable,

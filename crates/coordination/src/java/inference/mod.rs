@@ -176,7 +176,7 @@ impl Inference {
 
 /// Returns the orphaned run of an item, as its record shows it.
 fn orphan(shown: &ItemView) -> Option<&Run> {
-    match &shown.ledger.as_ref()?.value.state {
+    match &shown.record()?.state {
         LedgerState::Orphan(run) => Some(run),
         LedgerState::Idle | LedgerState::Running(_) | LedgerState::Retired => None,
     }
@@ -184,6 +184,6 @@ fn orphan(shown: &ItemView) -> Option<&Run> {
 
 /// Returns true if the record of an item shows neither a run in progress nor an end for this fire.
 fn is_open(view: &JobView, item: ShardingItem, fire: FireTime) -> bool {
-    let ledger = view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
+    let ledger = view.item(item).record();
     ledger.is_none_or(|ledger| ledger.is_idle() && ledger.last_fire < Some(fire))
 }
