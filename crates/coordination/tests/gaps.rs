@@ -341,6 +341,30 @@ fn new_item_owes_first_fire_after_its_creation() {
     assert_eq!(all_gaps(&cluster, FIRST), expected, "{}", cluster.trace());
 }
 
+/// The limit of the job holds the first run of an item back.
+#[test]
+fn new_item_catches_up_from_first_fire_after_its_creation() {
+    let config = job_of(2).with(|it| {
+        it.cluster_concurrency = Some(1);
+        it.catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
+    });
+    let mut cluster = cluster(1, &config);
+    let first = cluster.fire();
+    sleep(&mut cluster, 1);
+    let second = cluster.fire_after(&[first]);
+    for _ in 0..4 {
+        cluster.end_all_runs();
+        cluster.run_for(Duration::from_millis(100));
+    }
+    let runs = cluster.runs().map(|(_, start)| (start.item.index(), start.fire, start.source));
+    let (normal, late) = (RunSource::Normal, RunSource::Misfire);
+    let mut runs: Vec<_> = runs.collect();
+    runs.sort_by_key(|(item, fire, _)| (*item, *fire));
+    let expected = [(0, first, normal), (0, second, normal), (1, first, late), (1, second, normal)];
+    assert_eq!(runs, expected, "{}", cluster.trace());
+    assert_eq!((gaps(&cluster, FIRST), cluster.misses(FIRST)), (vec![], vec![]));
+}
+
 #[test]
 fn missed_fires_of_retired_item_are_reported() {
     let mut cluster = cluster(1, &job_of(2));

@@ -86,7 +86,7 @@ fn fire_that_waits_for_a_limit_until_the_next_one_is_missed_with_that_reason() {
     let of_job = |change: fn(&mut JobConfig)| Cluster::settled(1, &job_of(2).with(change));
     let clusters = [
         ("runs of the job", of_job(|it| it.cluster_concurrency = Some(1))),
-        // A first run catches up with nothing.
+        // Without a lookup of fires, a first run catches up with nothing.
         (
             "runs of the job, with catch-up",
             of_job(|it| {

@@ -112,6 +112,28 @@ fn fire_of_java_owned_item_is_not_repeated() {
     assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.trace());
 }
 
+/// The record of the item lacks the fire that the Java instance has run.
+#[test]
+fn fire_of_item_that_comes_back_from_java_instance_is_not_reported_as_missed() {
+    let (mut cluster, java) = led_by_java(2, &[0, 1]);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    assign(&mut cluster, &java, 2, &[0]);
+    let fire = cluster.fire();
+    cluster.java_starts_run(&java, 1);
+    cluster.run_for(A_WHILE);
+    cluster.java_ends_run(&java, 1);
+    cluster.end_all_runs();
+    cluster.run_for(A_WHILE);
+    assign(&mut cluster, &java, 2, &[0, 1]);
+    cluster.fire();
+    cluster.run_for(A_WHILE);
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.trace());
+    assert_eq!(cluster.misses(FIRST), [], "{}", cluster.trace());
+}
+
 #[test]
 fn interrupted_java_run_is_taken_over_and_ended_one_is_not() {
     let (mut cluster, java) = led_by_java(3, &[0]);

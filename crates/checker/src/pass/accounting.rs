@@ -111,11 +111,7 @@ impl Account<'_> {
                 continue;
             }
             findings.count("fires missed", 1);
-            // The catch-up begins at the last fire of the record. An item without one waits for a
-            // limit since it was created.
-            if change.before.is_some_and(|before| before.last.is_some()) {
-                self.caught_up(spot, change.session, run, *fire, findings);
-            }
+            self.caught_up(spot, change.session, run, *fire, findings);
             self.expect_cause(spot, *fire, "was missed", findings);
         }
     }

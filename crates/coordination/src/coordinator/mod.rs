@@ -286,7 +286,8 @@ impl Coordinator {
         waits.chain(self.local.fires.delay_ends).min()
     }
 
-    /// Returns the earliest last fire of all items, if the job catches up.
+    /// Returns the exclusive lower bound of the fires that any item may have missed, if the job
+    /// catches up: the earliest last fire, or the first fire that a new item owes.
     ///
     /// The driver looks up the scheduled fires after it for the next [`Event::Fire`]. Items of
     /// other instances count, because such an item may move here before the fire after the next
@@ -294,7 +295,7 @@ impl Coordinator {
     #[must_use]
     pub fn catch_up_since(&self) -> Option<FireTime> {
         self.view.config()?.catch_up?;
-        self.view.last_fires().map(|(first, _)| first)
+        self.view.owes_after()
     }
 
     /// Returns the view of the job's subtree.

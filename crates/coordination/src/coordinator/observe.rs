@@ -303,7 +303,7 @@ impl Coordinator {
         let Some(at) = last else { return };
         // Behind a narrow watch only some of the items show which fires are missed.
         let is_complete = self.view.followed().is_all();
-        let since = self.view.last_fires().map(|(first, _)| first);
+        let since = self.view.owes_after();
         let missed = is_complete.then(|| lookup.missed_before(config, policy, (since, at)));
         self.local.fires.last_seen = Some(at);
         self.local.fires.due = Some(Due { at, next: None, missed });

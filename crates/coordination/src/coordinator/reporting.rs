@@ -4,6 +4,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::duty::claim::held_back;
+use crate::duty::own_item::OwnItem;
 use crate::gap::MAX_GAPS;
 use crate::local::fires::MissedFire;
 use crate::{
@@ -275,17 +276,17 @@ impl Coordinator {
         }
         let cx = self.context(now, me);
         let held_back = LazyCell::new(|| held_back(&cx, *fire));
-        let unsettled = self.view.accounted_by(me, self.view.unsettled_items(*fire));
-        for (item, view) in unsettled.filter(|(item, _)| !reported.contains(item)) {
-            let Some(record) = view.ledger.as_ref().map(|ledger| &ledger.value) else { continue };
-            // A job that catches up finds this fire by the item's last fire, and runs it later.
-            if config.catch_up.is_some() && record.last_fire.is_some() {
+        for OwnItem { item, view, ledger, .. } in cx.accounted_for(*fire) {
+            // A job that catches up runs this fire later.
+            let catches_up =
+                config.catch_up.is_some() && ledger.owes_after().is_some_and(|since| since < *fire);
+            if reported.contains(&item) || catches_up {
                 continue;
             }
             // The end of a run here may not have reached the registry.
             let has_ended = self.local.runs.get(item).is_some_and(|run| run.outcome.is_some());
             let still_runs = view.is_busy() && !config.misfire && !has_ended;
-            let is_full = config.queue_limit().is_some_and(|max| record.is_queue_full(max));
+            let is_full = config.queue_limit().is_some_and(|max| ledger.is_queue_full(max));
             let is_held_back =
                 *reason_of_fire == MissReason::Superseded && held_back.contains(&item);
             let reason = match (still_runs, is_full) {

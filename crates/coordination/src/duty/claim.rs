@@ -77,14 +77,14 @@ fn add_slots(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
 /// Returns true if an item does not claim the due fire, because the earlier fires that it missed
 /// are unknown. The next fire event lists them with this fire; a claim now would skip them.
 pub(super) fn waits_for_next(config: &JobConfig, due: &Due, ledger: &Ledger) -> bool {
-    let catches_up = config.catch_up.is_some() && ledger.last_fire.is_some();
+    let catches_up = config.catch_up.is_some() && ledger.owes_after().is_some();
     catches_up && due.missed.is_none()
 }
 
 /// Returns the first fire that an item has to catch up, and the fire after it.
 fn first_missed(config: &JobConfig, due: &Due, ledger: &Ledger) -> Option<(FireTime, FireTime)> {
     config.catch_up?;
-    due.missed_after(ledger.last_fire?)
+    due.missed_after(ledger.owes_after()?)
 }
 
 /// Claims items for manual requests. A request for a disabled item is dropped, because no operator

@@ -76,6 +76,13 @@ impl<'a> Context<'a> {
         self.own_items(self.view.claimable_by(self.me, items))
     }
 
+    /// Returns the items whose fires this instance accounts for, if their records are known and
+    /// neither they nor Java instances have settled this fire.
+    pub(crate) fn accounted_for(&self, fire: FireTime) -> impl Iterator<Item = OwnItem<'a>> {
+        let unsettled = self.view.accounted_by(self.me, self.view.unsettled_items(fire));
+        self.own_items(unsettled).filter(move |own| !own.ledger.has_settled(fire))
+    }
+
     /// Returns the items whose fires this instance accounts for. Their records are known and have
     /// not settled this fire, and the items are not at rest or have a run in a further slot.
     pub(crate) fn restless_accounted_items(

@@ -68,10 +68,9 @@ pub struct Due {
 }
 
 impl Due {
-    /// Returns the first fire that an item with this last fire has to catch up, and the fire after
-    /// it.
-    pub(crate) fn missed_after(&self, last: FireTime) -> Option<(FireTime, FireTime)> {
-        let mut later = self.missed.iter().flatten().copied().filter(|fire| *fire > last);
+    /// Returns the first fire after `since` that an item has to catch up, and the fire after it.
+    pub(crate) fn missed_after(&self, since: FireTime) -> Option<(FireTime, FireTime)> {
+        let mut later = self.missed.iter().flatten().copied().filter(|fire| *fire > since);
         let fire = later.next()?;
         Some((fire, later.next().unwrap_or(self.at)))
     }

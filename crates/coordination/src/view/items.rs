@@ -144,16 +144,23 @@ impl Items {
         count(&self.resting) + count(&self.restless)
     }
 
-    /// Returns the earliest and the latest last fire of all items.
-    pub(crate) fn last_fires(&self) -> Option<(FireTime, FireTime)> {
+    /// Returns the latest last fire of all items.
+    pub(crate) fn latest_fire(&self) -> Option<FireTime> {
         // An item at rest has no misfire, so that its last settled fire is its last fire.
-        let ever = (Some(FireTime(i64::MIN)), ShardingItem::new(0));
-        let mut settled = self.resting.by_fire.range(ever..).filter_map(|(fire, _)| *fire);
-        let resting = settled.next().into_iter().chain(settled.next_back());
-        let restless =
-            self.restless().filter_map(|(_, view)| view.ledger.as_ref()?.value.last_fire);
-        let fires = resting.chain(restless).map(|fire| (fire, fire));
-        fires.reduce(|(first, last), (fire, _)| (first.min(fire), last.max(fire)))
+        let resting = self.resting.by_fire.last().and_then(|(fire, _)| *fire);
+        let restless = self.restless().filter_map(|(_, view)| view.record()?.last_fire);
+        restless.max().max(resting)
+    }
+
+    /// Returns the exclusive lower bound of the fires that any item may have missed.
+    pub(crate) fn owes_after(&self) -> Option<FireTime> {
+        let resting = self.resting.by_fire.iter();
+        // Of the items with a last fire, the first one in the index has the earliest.
+        let first = resting.clone().find_map(|(fire, _)| *fire);
+        let new = resting.take_while(|(fire, _)| fire.is_none());
+        let new = new.filter_map(|(_, item)| self.resting.get(*item)?.record()?.owes_after());
+        let restless = self.restless().filter_map(|(_, view)| view.record()?.owes_after());
+        first.into_iter().chain(new).chain(restless).min()
     }
 
     /// Returns the known items from this one on, in ascending order.
@@ -314,6 +321,7 @@ mod tests {
         Own(u8),
         Leave,
         Settle(i64),
+        Create(i64),
         NoRecord,
         Begin(u8),
         Orphan,
@@ -333,6 +341,7 @@ mod tests {
             (0..3_u8).prop_map(TestChange::Own),
             Just(TestChange::Leave),
             (1..4_i64).prop_map(TestChange::Settle),
+            (1..4_i64).prop_map(TestChange::Create),
             Just(TestChange::NoRecord),
             (0..3_u8).prop_map(TestChange::Begin),
             Just(TestChange::Orphan),
@@ -370,6 +379,10 @@ mod tests {
             TestChange::Leave => view.owner = None,
             TestChange::Settle(fire) => {
                 let value = Ledger::new(Some(FireTime(fire)));
+                (view.ledger, view.unreadable) = (Some(Versioned { value, version }), false);
+            }
+            TestChange::Create(next) => {
+                let value = Ledger::new(None).followed_by(Some(FireTime(next)), version);
                 (view.ledger, view.unreadable) = (Some(Versioned { value, version }), false);
             }
             TestChange::NoRecord => (view.ledger, view.unreadable) = (None, false),
@@ -450,8 +463,11 @@ mod tests {
                 }
                 prop_assert_eq!(items.len(), plain.len());
                 prop_assert_eq!(items.last(), plain.keys().last().copied());
-                let fires = || plain.values().filter_map(|v| v.ledger.as_ref()?.value.last_fire);
-                prop_assert_eq!(items.last_fires(), fires().min().zip(fires().max()));
+                let records = || plain.values().filter_map(ItemView::record);
+                let latest = records().filter_map(|record| record.last_fire).max();
+                prop_assert_eq!(items.latest_fire(), latest);
+                let owes_after = records().filter_map(Ledger::owes_after).min();
+                prop_assert_eq!(items.owes_after(), owes_after);
                 let some = ShardingItem::new(1)..=ShardingItem::new(3);
                 prop_assert_eq!(items.n_within(some.clone()), plain.range(some).count());
                 prop_assert_eq!(items.get(item), plain.get(&item));

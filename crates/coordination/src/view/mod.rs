@@ -231,7 +231,7 @@ impl JobView {
     pub fn delayed_fire(&self) -> Option<FireTime> {
         let delay = self.config()?.fixed_delay()?;
         let ended = self.once()?.value.ended?;
-        let begun = self.last_fires().map(|(_, last)| last).filter(|last| *last > ended.at);
+        let begun = self.latest_fire().filter(|last| *last > ended.at);
         Some(begun.unwrap_or_else(|| ended.next(delay)))
     }
 

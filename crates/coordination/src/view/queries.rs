@@ -151,9 +151,14 @@ impl JobView {
         (first.index()..=last.index()).count() - self.items.n_within(first..=last)
     }
 
-    /// Returns the earliest and the latest last fire of all items.
-    pub(crate) fn last_fires(&self) -> Option<(FireTime, FireTime)> {
-        self.items.last_fires()
+    /// Returns the latest last fire of all items.
+    pub(crate) fn latest_fire(&self) -> Option<FireTime> {
+        self.items.latest_fire()
+    }
+
+    /// Returns the exclusive lower bound of the fires that any item may have missed.
+    pub(crate) fn owes_after(&self) -> Option<FireTime> {
+        self.items.owes_after()
     }
 
     /// Returns the known items from this one on, in ascending order.

@@ -805,6 +805,10 @@ mutants! {
     ReachedLimitUnnamed,
     /// An instance that has missed a fire does not report the items that come to it afterwards.
     LaterItemsUnreported,
+    /// An item that has never run catches up with nothing.
+    FirstFiresNotCaughtUp,
+    /// A fire that a Java instance has run is reported as missed by the next owner of the item.
+    JavaRunReportedAsMissed,
     /// The end of a run keeps its permit of the group.
     GroupPermitKept,
     /// Runs begin although the group has no room.

@@ -3236,6 +3236,24 @@ pub const MUTANTS: &[Row] = &[
         )),
     },
     Row {
+        mutant: M::FirstFiresNotCaughtUp,
+        properties: &["L0"],
+        story: "a limit holds the first run of an item back, and its first fires are missed",
+        watcher: ByStory(test_in(
+            "tests/gaps.rs",
+            "new_item_catches_up_from_first_fire_after_its_creation",
+        )),
+    },
+    Row {
+        mutant: M::JavaRunReportedAsMissed,
+        properties: &["S3"],
+        story: "an item comes back from a Java instance that has run it, and its fire counts as missed",
+        watcher: ByStory(test_in(
+            "tests/java_peers.rs",
+            "fire_of_item_that_comes_back_from_java_instance_is_not_reported_as_missed",
+        )),
+    },
+    Row {
         mutant: M::GroupPermitKept,
         properties: &["S23", "L7"],
         story: "each run uses a permit of the group up, until no job of it runs any more",

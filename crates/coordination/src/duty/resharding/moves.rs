@@ -144,7 +144,7 @@ impl Moves {
 /// in the future comes from a wrong clock and is replaced by the present.
 fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
     let present = cx.present_ms();
-    let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.fires.last_seen)?;
+    let last = cx.view.latest_fire().max(cx.local.fires.last_seen)?;
     let in_future = last.0 > cx.horizon_ms();
     if !in_future {
         return Some(last);

@@ -47,6 +47,13 @@ impl Ledger {
         (next, self.next_config.or(self.config))
     }
 
+    /// Returns the exclusive lower bound of the fires that the item may have missed: its last fire,
+    /// or the first fire that it owes if it has accounted for none.
+    pub(crate) fn owes_after(&self) -> Option<FireTime> {
+        let before_first = || Some(FireTime(self.next_fire?.0.saturating_sub(1)));
+        self.last_fire.or_else(before_first)
+    }
+
     /// Returns the last fire that can be in a gap of this record.
     pub(crate) fn last_in_gap(&self) -> Option<FireTime> {
         let last = self.gaps.iter().map(|gap| gap.until.0.saturating_sub(1)).max()?;

@@ -43,9 +43,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    due.missed_after(ledger.last_fire?)
+        from: r#"    due.missed_after(ledger.owes_after()?)
 "#,
-        to: r#"    due.missed_after(ledger.last_fire?).filter(|_| !mutant::is(Mutant::NotCaughtUp))
+        to: r#"    due.missed_after(ledger.owes_after()?).filter(|_| !mutant::is(Mutant::NotCaughtUp))
 "#,
     },
     Site {

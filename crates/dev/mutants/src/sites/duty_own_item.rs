@@ -4,6 +4,14 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"        self.own_items(unsettled).filter(move |own| !own.ledger.has_settled(fire))
+"#,
+        to: r#"        let java_counts = !mutant::is(Mutant::JavaRunReportedAsMissed);
+        self.own_items(unsettled)
+            .filter(move |own| !(java_counts && own.ledger.has_settled(fire)))
+"#,
+    },
+    Site {
         from: r#"        let unsettled = restless.chain(self.view.resting_unsettled_items_with_runs(fire));
 "#,
         to: r#"        let resting = self.view.resting_unsettled_items_with_runs(fire);

@@ -4,6 +4,13 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"        self.last_fire.or_else(before_first)
+"#,
+        to: r#"        let first = before_first().filter(|_| !mutant::is(Mutant::FirstFiresNotCaughtUp));
+        self.last_fire.or(first)
+"#,
+    },
+    Site {
         from: r#"        self.last_fire.max(noted)
 "#,
         to: r#"        self.last_fire.max(noted).filter(|_| !mutant::is(Mutant::SettledIgnored))
