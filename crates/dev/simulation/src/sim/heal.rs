@@ -17,7 +17,7 @@ use super::record::Writer;
 use super::world::World;
 
 /// Maximum number of turns until the cluster must be quiet.
-const TURNS: usize = 4_000;
+pub(super) const TURNS: usize = 4_000;
 /// Upper bound of the time in which a healed cluster runs a fire with a fixed delay and records its
 /// end.
 const DELAYED: Duration = Duration::from_secs(120);
@@ -43,6 +43,11 @@ impl World {
                 }
             }
         }
+        self.fail_busy();
+    }
+
+    /// Reports that activities do not end.
+    pub(super) fn fail_busy(&mut self) {
         let waits: Vec<_> = self.nodes.iter().map(Node::pending_work).collect();
         self.fail("quiet", format!("the cluster does not become quiet: {waits:?}"));
     }

@@ -10,6 +10,7 @@ use coordination::FireTime;
 use sharding::ShardingItem;
 
 use super::clocks::next_fire;
+use super::heal::TURNS;
 use super::inject::{Injection, Mode, Point};
 use super::profile::{JobSettings, Pace, Profile, WorkSettings};
 use super::record::Keep;
@@ -25,9 +26,15 @@ impl World {
     pub(crate) fn run_until(&mut self, length: Duration, holds: impl Fn(&Self) -> bool) {
         let end = self.mono + length;
         self.fires_on = true;
+        let mut n_busy = 0;
         while self.mono < end && self.violation.is_none() && !holds(self) {
             self.turn();
-            if !self.is_ready() {
+            n_busy += 1;
+            // A cluster that never waits would keep the time from passing.
+            if n_busy > TURNS {
+                self.fail_busy();
+            } else if !self.is_ready() {
+                n_busy = 0;
                 let next = self.next_moment().into_iter().chain(self.next_fire_moment());
                 let at = next.min().map_or(end, |at| at.min(end));
                 self.advance(at.saturating_sub(self.mono).max(Duration::from_millis(1)));
