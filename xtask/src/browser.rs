@@ -15,6 +15,8 @@ use crate::{Error, workspace, zookeeper};
 const TEST_TIMEOUT: &str = "--test-timeout=1500000";
 /// Path of Debian's browser.
 const BROWSER: &str = "/usr/bin/chromium";
+/// Chinese font of Debian. Without one, Chinese pages have other widths than those that users see.
+const CHINESE_FONT: &str = "/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc";
 /// Variable with the path of another browser of the Chromium family.
 const BROWSER_VARIABLE: &str = "EJOB_TEST_BROWSER";
 /// Folder of the tests, from the root of the workspace.
@@ -187,8 +189,11 @@ fn test_file(name: &str) -> Result<PathBuf, Error> {
     Err(Error::Usage(format!("`browser` has no tests `{name}`; valid: {}", known.join(", "))))
 }
 
-/// Returns the path of the browser. Installs Debian's if there is none.
+/// Returns the path of the browser. Installs Debian's if there is none, and the Chinese font.
 pub(crate) fn ensure_browser() -> Result<PathBuf, Error> {
+    if !Path::new(CHINESE_FONT).exists() {
+        server_fixture::install_tools(&["fonts-wqy-zenhei"])?;
+    }
     if let Some(given) = env::var_os(BROWSER_VARIABLE) {
         return Ok(given.into());
     }
