@@ -52,7 +52,8 @@ pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
     stories_passed.and(model_passed)
 }
 
-const STORIES: &str = "test --profile sim --quiet -p coordination --no-fail-fast --lib --tests \
+const STORIES: &str = "test --profile sim --quiet -p coordination -p operations -p lite \
+                       -p job-history --features job-history/verify --no-fail-fast --lib --tests \
                        stories_fail_without_their_guards";
 const MODEL: &str = "test --profile sim --quiet -p model --lib mutants_are_noticed -- --ignored";
 const SIMULATION: &str = "run --profile sim --quiet -p simulation --bin ejob-mutants --";

@@ -224,6 +224,13 @@ mod tests {
         assert_eq!(waits.items, [ShardingItem::new(1)]);
         drop(place);
         let granted = (&mut next).now_or_never().expect("it is the turn of b");
+        let (gone, mut of_a) = (wait(&places, "a", 0), wait(&places, "a", 1));
+        let mut of_b = wait(&places, "b", 1);
+        drop(gone);
+        drop(granted);
+        let granted = (&mut of_a).now_or_never().expect("it is still the turn of a");
+        drop(granted);
+        let granted = (&mut of_b).now_or_never().expect("it is the turn of b");
         drop(granted);
         // A grant that was never received gives its place back.
         let place = taken(&places);

@@ -107,6 +107,19 @@ async fn prune_removes_only_jobs_that_this_owner_created() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn prune_keeps_jobs_with_live_instances() {
+    let world = World::new();
+    let operations = world.operations();
+    apply(&operations, &[config("job")], "team").await;
+    let _member = world.member(1, on_request()).await;
+    let planned = plan(&operations, &[], "team").await;
+    assert_eq!(planned.removals.len(), 1);
+    let report = operations.apply(&planned, &by()).await;
+    assert!(matches!(*report.causes, [Error::InstancesAlive { .. }]), "{report}");
+    assert_eq!(names(&operations).await, ["job"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn job_of_another_owner_is_refused() {
     let operations = World::new().operations();
     apply(&operations, &[config("a")], "team").await;

@@ -6,8 +6,8 @@ use std::{fs, io};
 
 use crate::sites::{SITES, Site};
 
-/// Folders of the workspace that the copy does not need.
-const LEFT_OUT: [&str; 3] = [".git", "docs", "target"];
+/// Folders of the workspace that the copy does not need. Tests read pages of `docs`.
+const LEFT_OUT: [&str; 2] = [".git", "target"];
 
 /// Files of this crate that the copy also has, with their paths there.
 const SHARED: [(&str, &str); 2] = [
@@ -112,20 +112,22 @@ pub(crate) fn replaced(
     for (start, from, to) in places {
         let between = text.get(end..start).ok_or(CopyError::Overlapping { path, text: from })?;
         result.push_str(between);
-        result.push_str(&with_full_paths(to));
+        result.push_str(&with_full_paths(path, to));
         end = start + from.len();
     }
     result.push_str(&text[end..]);
     Ok(result)
 }
 
-/// Returns a replacement text with full paths of the items that it names.
-fn with_full_paths(to: &str) -> String {
+/// Returns a replacement text of a file with full paths of the items that it names.
+fn with_full_paths(path: &str, to: &str) -> String {
+    let is_here = path.starts_with("crates/coordination/src/");
+    let module = if is_here { "crate::mutant" } else { "coordination::mutant" };
     let functions = ["is", "is_unconfirmed", "without_guard"];
     let named = functions.iter().fold(to.to_owned(), |text, name| {
-        text.replace(&format!("mutant::{name}("), &format!("crate::mutant::{name}("))
+        text.replace(&format!("mutant::{name}("), &format!("{module}::{name}("))
     });
-    named.replace("Mutant::", "crate::mutant::Mutant::")
+    named.replace("Mutant::", &format!("{module}::Mutant::"))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, CopyError> {

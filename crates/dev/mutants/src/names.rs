@@ -867,4 +867,38 @@ mutants! {
     UnrecordedRunUncounted,
     /// A slot with the mark of a run gets the next run.
     MarkedSlotChosen,
+    /// `ejob apply --prune` removes jobs of other owners.
+    PruneTakesOthersJobs,
+    /// `ejob apply --prune` removes jobs with live instances.
+    PruneTakesLiveJobs,
+    /// `ejob apply` changes jobs of other owners.
+    OthersJobApplied,
+    /// A configuration replaces one that has changed since it was read.
+    StaleConfigReplaced,
+    /// A job with live instances is removed without force.
+    LiveJobRemoved,
+    /// A job gets a second backfill while one is in progress.
+    SecondBackfillAccepted,
+    /// A job keeps its turn until none of its runs waits for a place of the process.
+    PlacesOutOfTurn,
+    /// A run that waits no more takes a turn of its job.
+    GoneWaitTakesTurn,
+    /// Each report of progress is written.
+    ProgressUnbounded,
+    /// No line of output is left out.
+    OutputUnbounded,
+    /// Lines that come after the end of a run are kept.
+    LateLineKept,
+    /// Secrets that a program has named stay in its output.
+    SecretUnmasked,
+    /// `ejob verify` takes two completed runs for one.
+    RunTwiceUnnoticed,
+    /// `ejob verify` lets the run of another queued fire stand for one.
+    QueuedFireExplainedByNextRun,
+    /// `ejob verify` lets the miss of any instance explain a fire.
+    MissOfAnyInstanceCounts,
+    /// `ejob verify` judges fires whose records may be on their way.
+    YoungFireUnexplained,
+    /// `ejob verify` ignores limits for which a fire waits.
+    LimitUnexplained,
 }

@@ -29,10 +29,15 @@ pub enum Watcher {
     Unnoticed(&'static str),
 }
 
+/// The package of most scenario tests.
+const COORDINATION: &str = "coordination";
+
 /// A test that fails with a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Story {
-    /// Path of the file, from the folder of the crate `coordination`: `tests/scripts.rs`.
+    /// Package of the test.
+    pub package: &'static str,
+    /// Path of the file, from the folder of the package: `tests/scripts.rs`.
     pub file: &'static str,
     /// Name of the test; of one in `src`, with its module.
     pub test: &'static str,
@@ -40,7 +45,12 @@ pub struct Story {
 
 impl fmt::Display for Story {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` in {}", self.test.rsplit("::").next().unwrap_or(self.test), self.file)
+        let Self { package, file, test } = self;
+        let name = test.rsplit("::").next().unwrap_or(test);
+        match *package {
+            COORDINATION => write!(f, "`{name}` in {file}"),
+            _ => write!(f, "`{name}` in {package}/{file}"),
+        }
     }
 }
 
@@ -70,8 +80,8 @@ impl Watcher {
 pub struct Row {
     /// The mutant.
     pub mutant: Mutant,
-    /// The properties of which one is found broken. For a redundant mutant, those that its guard or
-    /// rule supports.
+    /// The properties of which one is found broken, or the feature whose promise breaks. For a
+    /// redundant mutant, those that its guard or rule supports.
     pub properties: &'static [&'static str],
     /// The failure that breaks the property, as part of a sentence.
     pub story: &'static str,
@@ -3505,9 +3515,184 @@ pub const MUTANTS: &[Row] = &[
             "fire_passes_over_a_slot_with_the_mark_of_a_run",
         )),
     },
+    Row {
+        mutant: M::PruneTakesOthersJobs,
+        properties: &["apply"],
+        story: "the files of one team remove the jobs of another",
+        watcher: ByStory(test_of(
+            "operations",
+            "tests/apply.rs",
+            "prune_removes_only_jobs_that_this_owner_created",
+        )),
+    },
+    Row {
+        mutant: M::PruneTakesLiveJobs,
+        properties: &["apply"],
+        story: "a job that runs is removed because no file declares it",
+        watcher: ByStory(test_of(
+            "operations",
+            "tests/apply.rs",
+            "prune_keeps_jobs_with_live_instances",
+        )),
+    },
+    Row {
+        mutant: M::OthersJobApplied,
+        properties: &["apply"],
+        story: "the files of one team change the job of another",
+        watcher: ByStory(test_of(
+            "operations",
+            "tests/apply.rs",
+            "job_of_another_owner_is_refused",
+        )),
+    },
+    Row {
+        mutant: M::StaleConfigReplaced,
+        properties: &["configuration"],
+        story: "the change of another operator is lost",
+        watcher: ByStory(test_of(
+            "operations",
+            "tests/configure.rs",
+            "update_conflicts_when_revision_is_stale",
+        )),
+    },
+    Row {
+        mutant: M::LiveJobRemoved,
+        properties: &["configuration"],
+        story: "a job is removed while it runs",
+        watcher: ByStory(test_of(
+            "operations",
+            "tests/configure.rs",
+            "removal_needs_confirmation_and_no_live_instance_unless_forced",
+        )),
+    },
+    Row {
+        mutant: M::SecondBackfillAccepted,
+        properties: &["S19"],
+        story: "an item gets the past fires of two backfills",
+        watcher: ByStory(test_of(
+            "operations",
+            "tests/backfill.rs",
+            "second_backfill_is_refused_until_the_first_is_cancelled",
+        )),
+    },
+    Row {
+        mutant: M::PlacesOutOfTurn,
+        properties: &["S17"],
+        story: "a job with many items delays another job by all of its runs",
+        watcher: ByStory(test_of(
+            "lite",
+            "src/places.rs",
+            "places::tests::job_with_many_runs_delays_another_job_by_one_run",
+        )),
+    },
+    Row {
+        mutant: M::GoneWaitTakesTurn,
+        properties: &["S17"],
+        story: "the next place goes to a job without waiting runs",
+        watcher: ByStory(test_of(
+            "lite",
+            "src/places.rs",
+            "places::tests::dropped_wait_loses_no_place_and_takes_no_turn",
+        )),
+    },
+    Row {
+        mutant: M::ProgressUnbounded,
+        properties: &["progress"],
+        story: "a run writes its progress more than once a second",
+        watcher: ByStory(test_of(
+            "lite",
+            "tests/progress.rs",
+            "reports_are_written_once_a_second_and_the_last_one_at_the_end",
+        )),
+    },
+    Row {
+        mutant: M::OutputUnbounded,
+        properties: &["output"],
+        story: "a run fills the history with its output",
+        watcher: ByStory(test_of(
+            "lite",
+            "tests/output.rs",
+            "lines_beyond_the_bound_displace_those_in_the_middle",
+        )),
+    },
+    Row {
+        mutant: M::LateLineKept,
+        properties: &["output"],
+        story: "the output of a run changes after it was stored",
+        watcher: ByStory(test_of(
+            "lite",
+            "tests/output.rs",
+            "lines_have_their_run_and_consecutive_numbers",
+        )),
+    },
+    Row {
+        mutant: M::SecretUnmasked,
+        properties: &["output"],
+        story: "the history has a secret",
+        watcher: ByStory(test_of(
+            "lite",
+            "tests/output.rs",
+            "masked_secrets_of_a_program_are_not_kept",
+        )),
+    },
+    Row {
+        mutant: M::RunTwiceUnnoticed,
+        properties: &["verify"],
+        story: "a fire that was run twice passes",
+        watcher: ByStory(test_of(
+            "job-history",
+            "src/verify/tests.rs",
+            "verify::tests::two_completed_runs_are_run_twice_whatever_the_outcome",
+        )),
+    },
+    Row {
+        mutant: M::QueuedFireExplainedByNextRun,
+        properties: &["verify"],
+        story: "a queued fire without a run of its own is explained",
+        watcher: ByStory(test_of(
+            "job-history",
+            "src/verify/tests.rs",
+            "verify::tests::queued_fire_needs_a_run_of_its_own",
+        )),
+    },
+    Row {
+        mutant: M::MissOfAnyInstanceCounts,
+        properties: &["verify"],
+        story: "a fire of an item of another instance is explained",
+        watcher: ByStory(test_of(
+            "job-history",
+            "src/verify/tests.rs",
+            "verify::tests::instance_that_missed_all_its_items_explains_only_items_that_it_ran",
+        )),
+    },
+    Row {
+        mutant: M::YoungFireUnexplained,
+        properties: &["verify"],
+        story: "a fire of the last seconds is called unexplained",
+        watcher: ByStory(test_of(
+            "job-history",
+            "src/verify/tests.rs",
+            "verify::tests::young_fire_is_open_unless_a_later_record_exists",
+        )),
+    },
+    Row {
+        mutant: M::LimitUnexplained,
+        properties: &["verify"],
+        story: "a fire that waits for a limit is called unexplained",
+        watcher: ByStory(test_of(
+            "job-history",
+            "src/verify/tests.rs",
+            "verify::tests::fire_that_waits_for_a_limit_is_open_until_the_next_fire",
+        )),
+    },
 ];
 
-/// Returns a test by its file and its name.
+/// Returns a test of `coordination` by its file and its name.
 const fn test_in(file: &'static str, test: &'static str) -> Story {
-    Story { file, test }
+    test_of(COORDINATION, file, test)
+}
+
+/// Returns a test of a package by its file and its name.
+const fn test_of(package: &'static str, file: &'static str, test: &'static str) -> Story {
+    Story { package, file, test }
 }

@@ -66,7 +66,7 @@ fn each_scenario_test_and_script_exists() {
     let corpus = read("crates/dev/simulation/corpus/sim.txt");
     for row in MUTANTS {
         if let Some((story, _)) = row.watcher.story() {
-            let text = read(&format!("crates/coordination/{}", story.file));
+            let text = read(&format!("crates/{}/{}", story.package, story.file));
             let name = story.test.rsplit("::").next().unwrap_or_default();
             assert!(text.contains(&format!("fn {name}()")), "{:?}: {story}", row.mutant);
         }
@@ -78,7 +78,16 @@ fn each_scenario_test_and_script_exists() {
 
 #[test]
 fn product_sources_have_no_trace_of_mutants() {
-    let sources = ["coordination", "dev/model", "dev/promises", "dev/simulation", "testkit"];
+    let sources = [
+        "coordination",
+        "dev/model",
+        "dev/promises",
+        "dev/simulation",
+        "job-history",
+        "lite",
+        "operations",
+        "testkit",
+    ];
     let sources = sources.map(|folder| format!("crates/{folder}"));
     let mut folders = sources.map(|folder| workspace().join(folder)).to_vec();
     while let Some(folder) = folders.pop() {

@@ -51,6 +51,14 @@ mod java_sweep;
 mod java_takeover;
 mod java_trigger;
 mod java_turn;
+mod job_history_evidence;
+mod job_history_judge;
+mod job_history_root;
+mod lite_output;
+mod lite_places;
+mod lite_progress;
+mod lite_root;
+mod lite_tests;
 mod local;
 mod local_claims;
 mod local_fires;
@@ -59,6 +67,12 @@ mod model_exhaustive;
 mod model_exhaustive_moves;
 mod model_exhaustive_walk;
 mod model_exhaustive_world;
+mod operations_apply;
+mod operations_backfill;
+mod operations_config;
+mod operations_removal;
+mod operations_root;
+mod operations_tests;
 mod operator;
 mod plan;
 mod plan_encode;
@@ -198,4 +212,18 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/dev/model/src/exhaustive/moves.rs", model_exhaustive_moves::SITES),
     ("crates/dev/model/src/exhaustive/walk.rs", model_exhaustive_walk::SITES),
     ("crates/dev/model/src/exhaustive/world.rs", model_exhaustive_world::SITES),
+    ("crates/job-history/src/lib.rs", job_history_root::SITES),
+    ("crates/job-history/src/verify/evidence.rs", job_history_evidence::SITES),
+    ("crates/job-history/src/verify/judge.rs", job_history_judge::SITES),
+    ("crates/lite/src/lib.rs", lite_root::SITES),
+    ("crates/lite/src/output.rs", lite_output::SITES),
+    ("crates/lite/src/places.rs", lite_places::SITES),
+    ("crates/lite/src/progress.rs", lite_progress::SITES),
+    ("crates/lite/tests/it.rs", lite_tests::SITES),
+    ("crates/operations/src/act/backfill.rs", operations_backfill::SITES),
+    ("crates/operations/src/act/config.rs", operations_config::SITES),
+    ("crates/operations/src/act/removal.rs", operations_removal::SITES),
+    ("crates/operations/src/lib.rs", operations_root::SITES),
+    ("crates/operations/src/transfer/apply.rs", operations_apply::SITES),
+    ("crates/operations/tests/it.rs", operations_tests::SITES),
 ];

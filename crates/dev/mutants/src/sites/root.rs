@@ -7,7 +7,7 @@ pub(super) const SITES: &[Site] = &[
         from: r#"mod local;
 "#,
         to: r#"mod local;
-mod mutant;
+pub mod mutant;
 "#,
     },
     Site {

@@ -11,8 +11,8 @@ mod table;
 
 pub(crate) use guards::{is_unconfirmed, without_guard};
 pub use names::Mutant;
-pub(crate) use selected::{is, is_any_active};
-pub use selected::{Activation, SELECTED_BY};
+pub(crate) use selected::is_any_active;
+pub use selected::{Activation, SELECTED_BY, is};
 pub use table::{MUTANTS, Row, Story, Watcher};
 
 #[cfg(test)]

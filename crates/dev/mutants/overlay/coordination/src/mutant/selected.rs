@@ -38,7 +38,8 @@ fn selection(names: &str) -> Active {
     active
 }
 
-pub(crate) fn is(mutant: Mutant) -> bool {
+/// Returns true if the mutant is active on this thread.
+pub fn is(mutant: Mutant) -> bool {
     ACTIVE.get().contains(&Some(mutant))
 }
 

@@ -64,8 +64,9 @@ fn run_story(row: &Row) -> Option<StoryResult> {
 
 /// Returns true if the story is a test of this program: the library, or `it` with all of `tests`.
 fn is_here(story: Story) -> bool {
-    let is_of_library = env!("CARGO_CRATE_NAME") == "coordination";
-    story.file.starts_with(if is_of_library { "src/" } else { "tests/" })
+    let is_of_library = env!("CARGO_CRATE_NAME") != "it";
+    let folder = if is_of_library { "src/" } else { "tests/" };
+    story.package == env!("CARGO_PKG_NAME") && story.file.starts_with(folder)
 }
 
 /// Returns the name of the test as its program lists it.
