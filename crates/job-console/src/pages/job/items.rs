@@ -132,11 +132,14 @@ fn row(
         tr id=(id) .hot[is_late] {
             th scope="row" { a href=(cx.with(&[("item", &number)])) { (item.name()) } }
             @if let Some(parameter) = parameter { td { (parameter.unwrap_or("–")) } }
-            td {
+            // Links within a text are underlined.
+            td.text[item.moves_to.is_some()] {
                 @match &item.instance_id { Some(id) => { (instance(cx, id)) }, None => { "–" } }
                 @if let Some(to) = &item.moves_to { " " span.dim { (lang.moves_to()) " " (instance(cx, to)) } }
             }
-            td { (state(cx, item, is_late)) " " (note(cx, item)) }
+            td.text[runs_elsewhere(item).is_some()] {
+                (state(cx, item, is_late)) " " (note(cx, item))
+            }
             td.num { (item.token.map(|token| token.to_string()).unwrap_or_default()) }
             td.nowrap {
                 @if let Some(began) = moment(item.began_ms) { (cx.time(began, line.time_zone.as_deref())) }
@@ -153,12 +156,16 @@ fn state(cx: &Cx<'_>, item: &ItemBrief, is_late: bool) -> Markup {
     html! { @if is_late { (pill("wait", &cx.lang().late())) } @else { (pill(class, &word)) } }
 }
 
+/// Returns the instance that runs an item of another owner.
+fn runs_elsewhere(item: &ItemBrief) -> Option<&String> {
+    item.runs_on.as_ref().filter(|on| item.instance_id.as_ref() != Some(on))
+}
+
 /// Returns what a reader should know beside the state of an item.
 fn note(cx: &Cx<'_>, item: &ItemBrief) -> Markup {
     let lang = cx.lang();
-    let runs_elsewhere = item.runs_on.as_ref().filter(|on| item.instance_id.as_ref() != Some(on));
     html! {
-        @if let Some(on) = runs_elsewhere { span.dim { (lang.on()) " " (instance(cx, on)) } " " }
+        @if let Some(on) = runs_elsewhere(item) { span.dim { (lang.on()) " " (instance(cx, on)) } " " }
         @if let Some(source) = item.source.filter(|source| *source != "NORMAL") {
             span.dim { (lang.source(source)) } " "
         }
