@@ -838,7 +838,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::OrphansStay,
         properties: &["L7", "L2"],
         story: "an orphan stays that no instance takes over",
-        watcher: Simulation(100),
+        watcher: Simulation(1000),
     },
     Row {
         mutant: M::MarksIgnoredAtTakeover,
@@ -1054,7 +1054,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::DoubtsForgotten,
         properties: &["L2"],
         story: "a committed claim with a lost reply is never run",
-        watcher: Simulation(100),
+        watcher: Simulation(1000),
     },
     Row {
         mutant: M::StartedAgain,
